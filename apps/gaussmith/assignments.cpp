@@ -1,0 +1,179 @@
+#include "assignments.hpp"
+
+#include "gaussmith/errors.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+namespace gaussmith::app {
+
+namespace {
+
+std::optional<double> to_number(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') {
+    text.remove_prefix(1);
+  }
+  while (!text.empty() && text.back() == ' ') {
+    text.remove_suffix(1);
+  }
+  if (text.starts_with('+')) {
+    text.remove_prefix(1);
+  }
+  double value = 0.0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || code != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
+    return std::nullopt;
+  }
+  return value;
+}
+
+std::string_view owner_of(std::string_view name) { return name.substr(0, name.find('.')); }
+
+bool is_method(std::string_view name) {
+  for (const auto& info : method_catalogue()) {
+    if (info.name == name) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<double> Assignment::numbers() const {
+  std::vector<double> all;
+  std::string_view rest = value;
+  while (true) {
+    const auto comma = rest.find(',');
+    const auto number = to_number(rest.substr(0, comma));
+    if (!number) {
+      throw InvalidOption(fmt::format("{} {}={}: \"{}\" is not a number; give finite numbers separated by commas",
+                                      option, name, value, rest.substr(0, comma)));
+    }
+    all.push_back(*number);
+    if (comma == std::string_view::npos) {
+      return all;
+    }
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+std::vector<double> Assignment::numbers(std::size_t count, std::string_view form) const {
+  auto all = numbers();
+  if (all.size() != count) {
+    throw InvalidOption(fmt::format("{} {}={}: found {} numbers; expected {}", option, name, value, all.size(), form));
+  }
+  return all;
+}
+
+std::vector<Assignment> parse_assignments(std::string_view option, const std::vector<std::string>& texts) {
+  std::vector<Assignment> all;
+  for (const std::string& text : texts) {
+    const auto equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw InvalidOption(fmt::format("{} {}: expected NAME=VALUE", option, text));
+    }
+    all.push_back({std::string(option), text.substr(0, equals), text.substr(equals + 1)});
+  }
+  return all;
+}
+
+Settings sort_settings(const std::vector<Assignment>& assignments, std::string_view method) {
+  Settings settings;
+  for (const Assignment& assignment : assignments) {
+    const std::string_view owner = owner_of(assignment.name);
+    if (owner == "learn") {
+      settings.learning.push_back(assignment);
+    } else if (owner != assignment.name && is_method(owner)) {
+      if (owner != method) {
+        throw InvalidOption(fmt::format("--set {}: this is an option of the method {}, but the method is {}",
+                                        assignment.name, owner, method));
+      }
+      settings.method_options[assignment.name] = assignment.value;
+    } else {
+      settings.parameters.push_back(assignment);
+    }
+  }
+  return settings;
+}
+
+std::vector<std::string> full_names(const Model& model, const std::string& name) {
+  std::vector<std::string> entries;
+  for (const Parameter& parameter : model.parameters()) {
+    if (parameter.name.size() > name.size() && parameter.name.starts_with(name) && parameter.name[name.size()] == '[' &&
+        parameter.name.find('.', name.size()) == std::string::npos) {
+      entries.push_back(parameter.name);
+    }
+  }
+  if (!entries.empty()) {
+    return entries;
+  }
+  return {model.resolve_parameter(name)};
+}
+
+Model apply_parameters(const Model& model, const std::vector<Assignment>& assignments) {
+  std::map<std::string, double, std::less<>> values;
+  for (const Assignment& assignment : assignments) {
+    const auto names = full_names(model, assignment.name);
+    const auto numbers = assignment.numbers();
+    if (numbers.size() != 1 && numbers.size() != names.size()) {
+      throw InvalidOption(fmt::format("--set {}={}: found {} numbers for {} parameter{}", assignment.name,
+                                      assignment.value, numbers.size(), names.size(), names.size() == 1 ? "" : "s"));
+    }
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      values[names[i]] = numbers.size() == 1 ? numbers.front() : numbers[i];
+    }
+  }
+  return values.empty() ? model : model.with_parameters(values);
+}
+
+LearnOptions learn_options(const Model& model, const LearnArguments& arguments,
+                           const std::vector<Assignment>& settings) {
+  LearnOptions options;
+  for (const std::string& name : arguments.fixed) {
+    for (const std::string& full : full_names(model, name)) {
+      options.fixed.insert(full);
+    }
+  }
+  for (const Assignment& bound : parse_assignments("--bounds", arguments.bounds)) {
+    const auto range = bound.numbers(2, "NAME=LOWER,UPPER");
+    if (!(range[0] > 0.0 && range[0] < range[1])) {
+      throw InvalidOption(fmt::format("--bounds {}={}: expected 0 < LOWER < UPPER", bound.name, bound.value));
+    }
+    for (const std::string& full : full_names(model, bound.name)) {
+      options.bounds[full] = {range[0], range[1]};
+    }
+  }
+  for (const Assignment& prior : parse_assignments("--hyperprior", arguments.hyperpriors)) {
+    const auto shape = prior.numbers(2, "NAME=MEDIAN,SD");
+    if (!(shape[0] > 0.0 && shape[1] > 0.0)) {
+      throw InvalidOption(fmt::format("--hyperprior {}={}: expected MEDIAN > 0 and SD > 0", prior.name, prior.value));
+    }
+    for (const std::string& full : full_names(model, prior.name)) {
+      options.hyperpriors[full] = {shape[0], shape[1]};
+    }
+  }
+  options.restarts = arguments.restarts;
+  for (const Assignment& setting : settings) {
+    const double value = setting.numbers(1, "one number").front();
+    if (setting.name == "learn.tolerance" && value > 0.0) {
+      options.tolerance = value;
+    } else if (setting.name == "learn.max_evaluations" && value >= 1.0 && value <= 1e9 && value == std::floor(value)) {
+      options.max_evaluations = static_cast<int>(value);
+    } else if (setting.name == "learn.restart_spread" && value > 0.0) {
+      options.restart_spread = value;
+    } else {
+      throw InvalidOption(
+          fmt::format("--set {}={}: accepted are learn.tolerance (> 0), learn.max_evaluations (a whole "
+                      "number >= 1) and learn.restart_spread (> 0)",
+                      setting.name, setting.value));
+    }
+  }
+  return options;
+}
+
+}  // namespace gaussmith::app

@@ -1,0 +1,58 @@
+#pragma once
+// NAME=VALUE options: parameters of the model, options of the method and of learning.
+
+#include "gaussmith/infer.hpp"
+#include "gaussmith/learn.hpp"
+#include "gaussmith/model.hpp"
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gaussmith::app {
+
+/// One NAME=VALUE of an option such as --set.
+struct Assignment {
+  std::string option;  ///< "--set", for messages.
+  std::string name;
+  std::string value;
+
+  /// The value as numbers separated by commas; throws InvalidOption for anything else.
+  [[nodiscard]] std::vector<double> numbers() const;
+  /// The same with a required count; `form` shows what is expected, e.g. "NAME=LOWER,UPPER".
+  [[nodiscard]] std::vector<double> numbers(std::size_t count, std::string_view form) const;
+};
+
+/// Splits at the first '='. Throws InvalidOption when there is none, or no name.
+[[nodiscard]] std::vector<Assignment> parse_assignments(std::string_view option, const std::vector<std::string>& texts);
+
+/// The assignments sorted by whom they concern.
+struct Settings {
+  std::vector<Assignment> parameters;
+  std::map<std::string, std::string, std::less<>> method_options;  ///< By full name: laplace.tolerance.
+  std::vector<Assignment> learning;                                ///< learn.tolerance and so on.
+};
+
+/// Method options are recognised by the name of a method in front; one of another method than `method` is refused.
+[[nodiscard]] Settings sort_settings(const std::vector<Assignment>& assignments, std::string_view method);
+
+/// The full names a user's name stands for: itself, a short form, or all entries of an ARD length-scale. Throws
+/// InvalidOption listing the names there are.
+[[nodiscard]] std::vector<std::string> full_names(const Model& model, const std::string& name);
+
+/// The model with parameters replaced; one value sets all entries of an ARD parameter.
+[[nodiscard]] Model apply_parameters(const Model& model, const std::vector<Assignment>& assignments);
+
+struct LearnArguments {
+  std::vector<std::string> fixed;
+  std::vector<std::string> bounds;
+  std::vector<std::string> hyperpriors;
+  int restarts = 0;
+};
+
+/// Options of learning from --fix, --bounds, --hyperprior, --restarts and --set learn.*.
+[[nodiscard]] LearnOptions learn_options(const Model& model, const LearnArguments& arguments,
+                                         const std::vector<Assignment>& settings);
+
+}  // namespace gaussmith::app

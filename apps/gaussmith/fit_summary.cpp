@@ -1,0 +1,194 @@
+#include "fit_summary.hpp"
+
+#include "command.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace gaussmith::app {
+
+namespace {
+
+constexpr int label_width = 12;
+constexpr Index most_weights = 20;
+constexpr std::size_t most_parameters = 40;
+
+void line(std::string& out, std::string_view label, std::string_view text) {
+  if (!text.empty()) {
+    out += fmt::format("{:<{}}{}\n", label, label_width, text);
+  }
+}
+
+std::string evidence_in_words(EvidenceKind kind) {
+  switch (kind) {
+    case EvidenceKind::exact:
+      return "exact";
+    case EvidenceKind::lower_bound:
+      return "a lower bound: the true value is at least this";
+    case EvidenceKind::approximation:
+      return "an approximation: the true value may be higher or lower";
+    case EvidenceKind::estimate:
+      break;
+  }
+  return "an estimate from sampling";
+}
+
+std::string method_in_words(std::string_view method) {
+  for (const auto& info : method_catalogue()) {
+    if (info.name == method) {
+      return fmt::format("{}: {}", method, info.summary);
+    }
+  }
+  return std::string(method);
+}
+
+std::string convergence(const Report& report) {
+  const std::string certificate = fmt::format("residual {:.2g}, needed {:.2g}", report.residual, report.tolerance);
+  if (report.converged()) {
+    return fmt::format("yes, in {} ({})", plural(report.iterations, "iteration"), certificate);
+  }
+  return fmt::format("NO, after {} ({}): {}", plural(report.iterations, "iteration"), certificate, report.message);
+}
+
+std::string learning_line(const LearnReport& report) {
+  std::string text = fmt::format("{} after {}; objective {:.6f} -> {:.6f}, largest gradient {:.2g}",
+                                 report.status == Status::converged ? "converged" : "NOT converged",
+                                 plural(report.evaluations, "evaluation"), report.initial_objective, report.objective,
+                                 report.residual);
+  if (report.failed_evaluations > 0) {
+    text += fmt::format("; recovered from {}", plural(report.failed_evaluations, "failed step"));
+  }
+  if (report.start_objectives.size() > 1) {
+    const auto [worst, best] = std::minmax_element(report.start_objectives.begin(), report.start_objectives.end());
+    text += fmt::format("; start {} of {} was best, objectives {:.4f} to {:.4f}", report.best_start + 1,
+                        report.start_objectives.size(), *worst, *best);
+  }
+  if (report.status != Status::converged) {
+    text += ": " + report.message;
+  }
+  return text;
+}
+
+/// The feature that kernel.lengthscale[3] belongs to, for people.
+std::string feature_of(const FitSummary& summary, const std::string& parameter) {
+  const auto open = parameter.rfind('[');
+  if (open == std::string::npos || !parameter.ends_with("]") || !parameter.starts_with("kernel.")) {
+    return {};
+  }
+  const auto index = static_cast<std::size_t>(std::stoul(parameter.substr(open + 1)));
+  return index < summary.feature_names.size() ? summary.feature_names[index] : std::string();
+}
+
+std::string parameter_table(const FitSummary& summary) {
+  const auto all = summary.posterior->model().parameters();
+  std::map<std::string, const LearnedParameter*, std::less<>> learned;
+  if (summary.learning != nullptr) {
+    for (const auto& parameter : summary.learning->parameters) {
+      learned[parameter.name] = &parameter;
+    }
+  }
+  const bool one_block = summary.posterior->model().sites.size() == 1;
+  std::string out;
+  std::size_t shown = 0;
+  for (const Parameter& parameter : all) {
+    if (shown++ == most_parameters) {
+      out += fmt::format("  ... and {} more (all with --json)\n", all.size() - most_parameters);
+      break;
+    }
+    std::string name = parameter.name;
+    if (one_block && name.starts_with("sites[0].")) {
+      name = "likelihood." + name.substr(9);
+    }
+    std::string remark = feature_of(summary, parameter.name);
+    std::string value = fmt::format("{:.6g}", parameter.value);
+    if (const auto found = learned.find(parameter.name); found != learned.end()) {
+      const LearnedParameter& moved = *found->second;
+      if (moved.fixed) {
+        remark += remark.empty() ? "fixed" : ", fixed";
+      } else {
+        value = fmt::format("{:.6g} -> {:.6g}", moved.initial, moved.value);
+        if (moved.at_bound) {
+          remark += remark.empty() ? "AT ITS BOUND" : ", AT ITS BOUND";
+        }
+      }
+    }
+    out += remark.empty() ? fmt::format("  {:<28} {}\n", name, value)
+                          : fmt::format("  {:<28} {:<24} {}\n", name, value, remark);
+  }
+  return out;
+}
+
+std::string weight_table(const FitSummary& summary) {
+  const Model& model = summary.posterior->model();
+  if (!std::holds_alternative<Isotropic>(model.prior) || summary.feature_names.empty() ||
+      model.dimension() > most_weights) {
+    return {};
+  }
+  const Marginals weights = summary.posterior->weights();
+  std::string out = fmt::format("{:<{}}posterior mean and standard deviation\n", "Weights", label_width);
+  for (Index i = 0; i < weights.mean.size(); ++i) {
+    const Index feature = i - (summary.intercept ? 1 : 0);
+    const std::string name = feature < 0 ? "(intercept)" : summary.feature_names[static_cast<std::size_t>(feature)];
+    out += fmt::format("  {:<28} {:>10.4g}  +- {:.3g}\n", name, weights.mean[i], std::sqrt(weights.variance[i]));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string score_line(const Scores& scores) {
+  std::string text;
+  if (scores.errors) {
+    text = fmt::format("error rate {:.1f} % ({} of {}), ",
+                       100.0 * static_cast<double>(*scores.errors) / static_cast<double>(scores.rows), *scores.errors,
+                       scores.rows);
+  } else if (scores.rmse) {
+    text = fmt::format("RMSE {:.5g}, MAE {:.5g}, ", *scores.rmse, *scores.mae);
+  } else if (scores.mae) {
+    text = fmt::format("MAE of the median {:.5g}, ", *scores.mae);
+  }
+  return text + fmt::format("mean log predictive density {:.5g}", scores.mean_log_density);
+}
+
+std::string summarise(const FitSummary& summary) {
+  const Posterior& posterior = *summary.posterior;
+  const Report& report = posterior.report();
+  std::string out;
+  line(out, "Data", summary.data_line);
+  line(out, "Model", summary.model_line);
+  line(out, "Method", method_in_words(name_of(posterior.method())));
+  line(out, "Core", report.core);
+  line(out, "Converged", convergence(report));
+  line(out, "Evidence",
+       fmt::format("log evidence {:.6f} ({})", posterior.log_evidence().value,
+                   evidence_in_words(posterior.log_evidence().kind)));
+  if (summary.learning != nullptr) {
+    line(out, "Learning", learning_line(*summary.learning));
+  }
+  if (const std::string table = parameter_table(summary); !table.empty()) {
+    line(out, "Parameters", summary.learning != nullptr ? "start -> learned" : "as given");
+    out += table;
+  }
+  if (report.status != Status::numerical_failure) {
+    out += weight_table(summary);
+  }
+  if (summary.training) {
+    line(out, "Training", score_line(*summary.training));
+  }
+  if (report.negative_precisions > 0) {
+    line(out, "Negative",
+         fmt::format("{} with negative precision: the likelihood discounts them",
+                     plural(report.negative_precisions, "site")));
+  }
+  line(out, "Time", fmt::format("{:.3g} s", summary.seconds));
+  if (!summary.saved.empty()) {
+    line(out, "Saved", summary.saved);
+    line(out, "Next", fmt::format("gaussmith predict --model {} --data {}", summary.saved, summary.new_table));
+  }
+  return out;
+}
+
+}  // namespace gaussmith::app

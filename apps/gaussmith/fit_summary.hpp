@@ -1,0 +1,32 @@
+#pragma once
+// What `fit` tells people.
+
+#include "gaussmith/infer.hpp"
+#include "gaussmith/learn.hpp"
+#include "scores.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gaussmith::app {
+
+struct FitSummary {
+  std::string data_line;
+  std::string model_line;
+  std::vector<std::string> feature_names;  ///< Of a table's coded features, else empty.
+  bool intercept = false;                  ///< Feature names belong to the weights after the first.
+  const Posterior* posterior = nullptr;
+  const LearnReport* learning = nullptr;
+  std::optional<Scores> training;
+  double seconds = 0.0;
+  std::string saved;                  ///< Where the model was saved; empty: nowhere.
+  std::string new_table = "new.csv";  ///< A table the model could predict, for the hint at the end.
+};
+
+[[nodiscard]] std::string summarise(const FitSummary& summary);
+
+/// "error rate 8.0 % (20 of 250)" or "RMSE 0.31, MAE 0.25", with the mean log predictive density.
+[[nodiscard]] std::string score_line(const Scores& scores);
+
+}  // namespace gaussmith::app

@@ -1,0 +1,283 @@
+#include "kernel_expression.hpp"
+
+#include "gaussmith/errors.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace gaussmith::app {
+
+namespace {
+
+constexpr std::string_view ard_suffix = "-ard";
+constexpr int max_brackets = 32;
+
+const KernelInfo* find_kernel(std::string_view name) {
+  for (const auto& info : kernel_catalogue()) {
+    if (info.name == name && name != "sum" && name != "product") {
+      return &info;
+    }
+  }
+  return nullptr;
+}
+
+bool has_ard_argument(const KernelInfo& info) {
+  return std::any_of(info.arguments.begin(), info.arguments.end(), [](const auto& a) { return a.per_dimension; });
+}
+
+/// Recursive descent over "a+b*(c+d)".
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : text_(text) {}
+
+  KernelExpression whole() {
+    KernelExpression result = chain('+', 0);
+    if (at_ < text_.size()) {
+      fail(fmt::format("unexpected \"{}\"", text_[at_]));
+    }
+    return result;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& cause) const {
+    throw InvalidOption(fmt::format(
+        "--kernel {}: {} at position {}; expected names joined by + and *, e.g. se-ard+linear", text_, cause, at_ + 1));
+  }
+
+  KernelExpression chain(char join, int depth) {
+    std::vector<KernelExpression> terms;
+    do {
+      terms.push_back(join == '+' ? chain('*', depth) : factor(depth));
+    } while (take(join));
+    if (terms.size() == 1) {
+      return std::move(terms.front());
+    }
+    KernelExpression joined;
+    joined.name = join == '+' ? "sum" : "product";
+    joined.terms = std::move(terms);
+    return joined;
+  }
+
+  KernelExpression factor(int depth) {
+    if (depth > max_brackets) {
+      fail("too many brackets");
+    }
+    if (take('(')) {
+      KernelExpression inner = chain('+', depth + 1);
+      if (!take(')')) {
+        fail("a closing bracket is missing");
+      }
+      return inner;
+    }
+    skip_spaces();
+    const std::size_t start = at_;
+    while (at_ < text_.size() && std::string_view("+*() ").find(text_[at_]) == std::string_view::npos) {
+      ++at_;
+    }
+    if (at_ == start) {
+      fail("a name is missing");
+    }
+    return named(text_.substr(start, at_ - start));
+  }
+
+  KernelExpression named(std::string_view name) const {
+    const bool ard = name.ends_with(ard_suffix);
+    const std::string_view plain = ard ? name.substr(0, name.size() - ard_suffix.size()) : name;
+    const KernelInfo* info = find_kernel(plain);
+    if (info == nullptr) {
+      std::vector<std::string_view> names;
+      for (const auto& known : kernel_catalogue()) {
+        if (find_kernel(known.name) != nullptr) {
+          names.push_back(known.name);
+        }
+      }
+      throw InvalidOption(
+          fmt::format("--kernel: unknown kernel \"{}\"; accepted: {}, joined by + and *, with -ard for "
+                      "one length-scale a feature",
+                      name, fmt::join(names, ", ")));
+    }
+    if (ard && !has_ard_argument(*info)) {
+      throw InvalidOption(
+          fmt::format("--kernel: {} has no parameter by feature, so {} does not exist; use {}", plain, name, plain));
+    }
+    KernelExpression leaf;
+    leaf.name = plain;
+    leaf.ard = ard;
+    return leaf;
+  }
+
+  void skip_spaces() {
+    while (at_ < text_.size() && text_[at_] == ' ') {
+      ++at_;
+    }
+  }
+
+  bool take(char wanted) {
+    skip_spaces();
+    if (at_ < text_.size() && text_[at_] == wanted) {
+      ++at_;
+      return true;
+    }
+    return false;
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+/// Splits "lengthscale[3]" into the name and 3; index -1 without brackets, nothing for anything else.
+bool split_index(std::string_view text, std::string_view& name, Index& index) {
+  const auto open = text.find('[');
+  name = text.substr(0, open);
+  index = -1;
+  if (open == std::string_view::npos) {
+    return true;
+  }
+  if (!text.ends_with(']')) {
+    return false;
+  }
+  const std::string_view digits = text.substr(open + 1, text.size() - open - 2);
+  const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
+  return code == std::errc() && end == digits.data() + digits.size() && index >= 0;
+}
+
+double default_of(const KernelInfo& info, std::string_view argument) {
+  for (const auto& known : info.arguments) {
+    if (known.name == argument) {
+      return known.default_value;
+    }
+  }
+  return 1.0;
+}
+
+}  // namespace
+
+KernelExpression parse_kernel(std::string_view text) { return Parser(text).whole(); }
+
+bool set_argument(KernelExpression& kernel, std::string_view name, const std::vector<double>& values, Index columns) {
+  const auto dot = name.find('.');
+  std::string_view head;
+  Index index = -1;
+  if (!split_index(name.substr(0, dot), head, index)) {
+    return false;
+  }
+  if (dot != std::string_view::npos) {
+    if (head != "terms" || index < 0 || index >= static_cast<Index>(kernel.terms.size())) {
+      return false;
+    }
+    return set_argument(kernel.terms[static_cast<std::size_t>(index)], name.substr(dot + 1), values, columns);
+  }
+  const KernelInfo* info = find_kernel(kernel.name);
+  if (info == nullptr) {
+    return false;
+  }
+  const auto argument =
+      std::find_if(info->arguments.begin(), info->arguments.end(), [&](const auto& a) { return a.name == head; });
+  if (argument == info->arguments.end()) {
+    return false;
+  }
+  const auto width = static_cast<std::size_t>(columns);
+  if (index >= 0 || values.size() > 1) {
+    if (!argument->per_dimension) {
+      throw InvalidOption(fmt::format("--set kernel.{} takes one number", head));
+    }
+    if (index >= columns || (index < 0 && values.size() != width) || (index >= 0 && values.size() != 1)) {
+      throw InvalidOption(
+          fmt::format("--set kernel.{}: there are {} coded features; give one number, or {}", name, columns, columns));
+    }
+  }
+  std::vector<double>& stored = kernel.arguments[std::string(head)];
+  if (index < 0) {
+    stored = values;
+    return true;
+  }
+  if (stored.size() != width) {
+    stored.assign(width, stored.empty() ? argument->default_value : stored.front());
+  }
+  stored[static_cast<std::size_t>(index)] = values.front();
+  return true;
+}
+
+void suggest_arguments(KernelExpression& kernel, const Matrix& inputs, double response_scale) {
+  if (!kernel.terms.empty()) {
+    const bool is_sum = kernel.name == "sum";
+    const double share = is_sum ? response_scale / std::sqrt(static_cast<double>(kernel.terms.size())) : response_scale;
+    for (std::size_t i = 0; i < kernel.terms.size(); ++i) {
+      suggest_arguments(kernel.terms[i], inputs, is_sum || i == 0 ? share : 1.0);
+    }
+    return;
+  }
+  const bool stationary = kernel.name == "se" || kernel.name == "rq" || kernel.name.starts_with("matern");
+  if (stationary || kernel.name == "periodic") {
+    kernel.arguments.try_emplace("signal_sd", std::vector<double>{response_scale});
+  }
+  if (!stationary || kernel.arguments.contains("lengthscale")) {
+    return;
+  }
+  const double spread = std::sqrt(static_cast<double>(inputs.cols()));
+  std::vector<double> scales;
+  for (Index j = 0; j < inputs.cols(); ++j) {
+    const Vector column = inputs.col(j);
+    const double variance = (column.array() - column.mean()).square().mean();
+    const double sd = std::sqrt(variance);
+    scales.push_back(spread * (sd > 1e-12 && std::isfinite(sd) ? sd : 1.0));
+  }
+  if (!kernel.ard) {
+    double sum = 0.0;
+    for (const double scale : scales) {
+      sum += scale;
+    }
+    scales = {sum / static_cast<double>(scales.size())};
+  }
+  kernel.arguments["lengthscale"] = scales;
+}
+
+KernelHandle build_kernel(const KernelExpression& kernel, Index columns) {
+  if (!kernel.terms.empty()) {
+    std::vector<KernelHandle> terms;
+    for (const auto& term : kernel.terms) {
+      terms.push_back(build_kernel(term, columns));
+    }
+    return kernel.name == "sum" ? sum(std::move(terms)) : product(std::move(terms));
+  }
+  KernelArguments arguments = kernel.arguments;
+  if (kernel.ard) {
+    const KernelInfo& info = *find_kernel(kernel.name);
+    for (const auto& argument : info.arguments) {
+      if (!argument.per_dimension) {
+        continue;
+      }
+      std::vector<double>& values = arguments[std::string(argument.name)];
+      if (values.size() <= 1) {
+        values.assign(static_cast<std::size_t>(columns), values.empty() ? argument.default_value : values.front());
+      }
+    }
+  }
+  return make_kernel(kernel.name, arguments);
+}
+
+std::string default_arguments(const KernelExpression& kernel) {
+  std::vector<std::string> found;
+  if (!kernel.terms.empty()) {
+    for (std::size_t i = 0; i < kernel.terms.size(); ++i) {
+      const std::string inner = default_arguments(kernel.terms[i]);
+      if (!inner.empty()) {
+        found.push_back(fmt::format("{} ({})", inner, kernel.terms[i].name));
+      }
+    }
+    return fmt::format("{}", fmt::join(found, ", "));
+  }
+  const KernelInfo& info = *find_kernel(kernel.name);
+  for (const auto& argument : info.arguments) {
+    if (!kernel.arguments.contains(argument.name)) {
+      found.push_back(fmt::format("{} = {}", argument.name, default_of(info, argument.name)));
+    }
+  }
+  return fmt::format("{}", fmt::join(found, ", "));
+}
+
+}  // namespace gaussmith::app

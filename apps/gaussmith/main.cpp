@@ -1,0 +1,126 @@
+// The command-line tool: parses, calls one command, prints its outcome and turns every failure into one line and an
+// exit code.
+
+#include "command.hpp"
+#include "gaussmith/errors.hpp"
+#include "gaussmith/version.hpp"
+#include "run_control.hpp"
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <new>
+#include <string>
+
+namespace {
+
+using namespace gaussmith;
+using namespace gaussmith::app;
+
+int fail(int code, std::string_view message) {
+  fmt::print(stderr, "gaussmith: error: {}\n", one_line(message));
+  return code;
+}
+
+/// Writes all of stdout at once. A reader that left early (`| head`) is no failure; a full disk is.
+int write_output(const std::string& text) {
+  errno = 0;
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  if (written || errno == EPIPE) {
+    return exit_done;
+  }
+  return fail(exit_machine, fmt::format("cannot write to standard output: {}", std::strerror(errno)));
+}
+
+int finish(const Outcome& outcome, bool quiet) {
+  if (!quiet) {
+    for (const auto& note : outcome.notes) {
+      fmt::print(stderr, "gaussmith: note: {}\n", one_line(note));
+    }
+    for (const auto& warning : outcome.warnings) {
+      fmt::print(stderr, "gaussmith: warning: {}\n", one_line(warning));
+    }
+  }
+  const int written = write_output(outcome.output);
+  return written == exit_done ? outcome.code : written;
+}
+
+std::string usage_error(const CLI::App& root, const CLI::ParseError& error, std::string_view first) {
+  std::string message = one_line(error.what());
+  if (root.get_subcommands().empty() && !first.empty() && !first.starts_with('-')) {
+    std::string names;
+    for (const CLI::App* known : root.get_subcommands([](const CLI::App*) { return true; })) {
+      names += (names.empty() ? "" : ", ") + known->get_name();
+    }
+    message = fmt::format("unknown command \"{}\"; the commands are {}", first, names);
+  }
+  const auto used = root.get_subcommands();
+  const std::string command = used.empty() ? "gaussmith" : "gaussmith " + used.front()->get_name();
+  return fmt::format("{}; see {} --help", message, command);
+}
+
+int run(int argc, char** argv) {
+  CLI::App root{
+      "Gaussmith: deterministic Bayesian inference in latent Gaussian models.\n"
+      "Fits Gaussian-process and linear models with many likelihoods, learns their parameters from the evidence,\n"
+      "predicts with uncertainty and judges the result.",
+      "gaussmith"};
+  root.footer(
+      "Examples:\n"
+      "  gaussmith fit --data train.csv --target y --likelihood bernoulli-probit --kernel se-ard --standardize \\\n"
+      "                --learn --save model.gsm\n"
+      "  gaussmith predict --model model.gsm --data new.csv --output predictions.csv\n"
+      "  gaussmith evaluate --model model.gsm --data test.csv\n"
+      "  gaussmith fit --problem problem.json --method laplace --json\n\n"
+      "Exit codes: 0 done and converged, 1 bad use or bad input, 2 not converged or interrupted, 3 the machine "
+      "failed.");
+  root.set_version_flag("--version", fmt::format("gaussmith {}", version));
+  root.require_subcommand(1);
+  root.get_formatter()->column_width(34);
+
+  CommonOptions common;
+  const Command commands[] = {add_fit(root, common),     add_predict(root, common),     add_evaluate(root, common),
+                              add_methods(root, common), add_likelihoods(root, common), add_kernels(root, common)};
+  try {
+    root.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    const auto used = root.get_subcommands();
+    return write_output(used.empty() ? root.help() : used.front()->help("gaussmith"));
+  } catch (const CLI::CallForVersion& call) {
+    return write_output(std::string(call.what()) + "\n");
+  } catch (const CLI::ParseError& error) {
+    return fail(exit_bad_input, usage_error(root, error, argc > 1 ? argv[1] : ""));
+  }
+  for (const Command& command : commands) {
+    if (command.app->parsed()) {
+      return finish(command.run(), common.quiet);
+    }
+  }
+  return fail(exit_bad_input, "no command given; see gaussmith --help");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);
+  watch_interrupts();
+  try {
+    return run(argc, argv);
+  } catch (const InvalidInput& error) {
+    return fail(exit_bad_input, error.what());
+  } catch (const Interrupted&) {
+    return fail(exit_not_converged, "interrupted; nothing was written");
+  } catch (const MachineError& error) {
+    return fail(exit_machine, error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(exit_machine, "out of memory");
+  } catch (const std::length_error&) {
+    return fail(exit_machine, "out of memory: a size is beyond what the machine can address");
+  } catch (const std::exception& error) {
+    return fail(exit_not_converged, fmt::format("internal failure: {}", error.what()));
+  }
+}

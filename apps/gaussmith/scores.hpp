@@ -1,0 +1,50 @@
+#pragma once
+// How well predictions agree with responses.
+
+#include "gaussmith/predict.hpp"
+
+#include <optional>
+#include <vector>
+
+namespace gaussmith::app {
+
+/// One bin of a reliability table: predicted probabilities in [lower, upper).
+struct ReliabilityBin {
+  double lower = 0.0;
+  double upper = 0.0;
+  Index count = 0;
+  double mean_probability = 0.0;
+  double frequency = 0.0;  ///< Of y = 1.
+};
+
+/// Share of responses inside the central interval that should hold `level` of them.
+struct Coverage {
+  double level = 0.0;
+  double share = 0.0;
+};
+
+struct Scores {
+  Index rows = 0;
+  Index censored = 0;  ///< Rows that count only for the log density.
+  double mean_log_density = 0.0;
+  std::optional<double> mean_variance;  ///< Predictive, where it exists.
+
+  // Bernoulli responses.
+  std::optional<Index> errors;
+  std::optional<double> brier;
+  std::optional<double> calibration_error;  ///< Mean |frequency - probability| over bins, weighted by their rows.
+  std::vector<ReliabilityBin> reliability;
+
+  // Other responses.
+  std::optional<double> rmse;
+  std::optional<double> mae;
+  bool median_used = false;  ///< The mean does not exist (Cauchy); errors are those of the median.
+  std::vector<Coverage> coverage;
+};
+
+/// Scores of predictions for responses of that kind; `censored` is empty or 1 for censored rows. Errors use the
+/// predictive mean; coverage uses P(Y <= y), for discrete responses in its mid form P(Y <= y) - P(Y = y) / 2.
+[[nodiscard]] Scores score(const Prediction& prediction, const Vector& responses, ResponseKind kind,
+                           const Vector& censored);
+
+}  // namespace gaussmith::app

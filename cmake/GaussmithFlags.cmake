@@ -1,0 +1,29 @@
+# Compiler flags of every target of ours, kept apart from the interface that users see.
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+
+# The installed tool finds a shared library beside it, wherever the prefix is.
+set(CMAKE_INSTALL_RPATH $ORIGIN/../${CMAKE_INSTALL_LIBDIR})
+
+add_library(gaussmith_flags INTERFACE)
+target_compile_options(gaussmith_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion)
+# No-trapping and no-errno let loops over exp and log vectorise; results stay IEEE.
+target_compile_options(gaussmith_flags INTERFACE -fno-math-errno -fno-trapping-math)
+# One build has one source of threads: ours. Eigen's own would change sums with the thread count.
+target_compile_definitions(gaussmith_flags INTERFACE EIGEN_DONT_PARALLELIZE)
+
+if(GAUSSMITH_SANITIZE)
+  target_compile_options(gaussmith_flags INTERFACE -fsanitize=${GAUSSMITH_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(gaussmith_flags INTERFACE -fsanitize=${GAUSSMITH_SANITIZE})
+  if(GAUSSMITH_SANITIZE MATCHES undefined)
+    # Null, alignment and object-size checks sit on every access through Eigen, nearly double the time to compile, and see
+    # little that the address sanitizer does not.
+    target_compile_options(gaussmith_flags INTERFACE -fno-sanitize-recover=undefined
+      -fno-sanitize=null,alignment,object-size,vptr)
+  endif()
+endif()
+if(GAUSSMITH_COVERAGE)
+  target_compile_options(gaussmith_flags INTERFACE --coverage -fprofile-update=atomic)
+  target_link_options(gaussmith_flags INTERFACE --coverage)
+endif()

@@ -1,0 +1,39 @@
+#pragma once
+// User mistakes are exceptions thrown before any work; numerical outcomes are data (see report.hpp).
+
+#include <stdexcept>
+#include <string>
+
+namespace gaussmith {
+
+/// A mistake in what the caller handed over: one line that says what, where and what would be accepted.
+class InvalidInput : public std::invalid_argument {
+ public:
+  using std::invalid_argument::invalid_argument;
+};
+
+/// A model that does not fit together: shapes, values outside a domain, an unknown likelihood or kernel.
+class InvalidModel : public InvalidInput {
+ public:
+  using InvalidInput::InvalidInput;
+};
+
+/// An option outside its range, or a method that the model's sites do not allow.
+class InvalidOption : public InvalidInput {
+ public:
+  using InvalidInput::InvalidInput;
+};
+
+/// A table, problem file or saved model that cannot be read as what it claims to be.
+class InvalidFile : public InvalidInput {
+ public:
+  using InvalidInput::InvalidInput;
+};
+
+/// The machine failed: a file that cannot be written, a disk that is full.
+class MachineError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace gaussmith

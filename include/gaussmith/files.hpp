@@ -1,0 +1,81 @@
+#pragma once
+// Files that programs exchange: problems in, results out, and saved models. docs/formats.md states every field.
+
+#include "gaussmith/infer.hpp"
+#include "gaussmith/learn.hpp"
+#include "gaussmith/model.hpp"
+#include "gaussmith/predict.hpp"
+#include "gaussmith/tables.hpp"
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gaussmith {
+
+// --- Problems: gaussmith-problem/1 ---
+
+/// What a problem asks to predict.
+struct PredictionRequest {
+  PredictionPoints points;
+  std::optional<Vector> responses;  ///< Responses whose log predictive densities are asked for.
+  /// Several blocks of sites and none chosen: only latent quantities are meant.
+  bool latent_only = false;
+};
+
+struct Problem {
+  Model model;
+  std::optional<PredictionRequest> prediction;
+};
+
+/// Reads a problem from JSON text; `name` stands for the file in messages. Throws InvalidFile naming the path to the
+/// offending value, e.g. "problem.json: sites[1].y[3]: expected a number, found null".
+[[nodiscard]] Problem parse_problem(std::string_view text, std::string_view name);
+[[nodiscard]] Problem read_problem(const std::filesystem::path& path);
+
+// --- Results: gaussmith-result/1 ---
+
+struct ResultContent {
+  const PredictionRequest* prediction = nullptr;
+  const LearnReport* learning = nullptr;
+  std::optional<double> seconds;           ///< Whole run; the report's own by default.
+  std::vector<std::string> warnings = {};  ///< Besides those of the report.
+  std::vector<std::string> notes = {};     ///< What was done to the data: codings, defaults.
+};
+
+/// The result as JSON text with a final newline: full double precision, null for what does not exist.
+[[nodiscard]] std::string result_json(const Posterior& posterior, const ResultContent& content = {});
+
+// --- Saved models: gaussmith-model/1 ---
+
+/// Everything that prediction from a new table needs, without the training table.
+struct SavedModel {
+  FittedGaussian fitted;
+  std::string library_version = {};  ///< Of the library that wrote it.
+  std::string method;
+  Evidence log_evidence = {};
+  bool converged = true;
+
+  FeatureCoding features;
+  TargetCoding target;
+  bool intercept = false;  ///< The first column of a linear model's design is one.
+  /// Columns of the table that give likelihood arguments by row, e.g. {"exposure", "expected"}.
+  std::map<std::string, std::string, std::less<>> argument_columns = {};
+  std::string offset_column = {};  ///< Empty: no offset.
+  Index training_rows = 0;
+};
+
+/// "gaussmith-model/1 CHECKSUM BYTES\n" and a JSON payload of that many bytes.
+[[nodiscard]] std::string format_saved_model(const SavedModel& model);
+/// Throws InvalidFile for another format or version, truncation, a wrong checksum, or values that do not fit together.
+[[nodiscard]] SavedModel parse_saved_model(std::string_view text, std::string_view name);
+
+/// Writes under a temporary name and renames: the file is complete or not there. Throws MachineError.
+void write_file(const std::filesystem::path& path, std::string_view content);
+void save_model(const std::filesystem::path& path, const SavedModel& model);
+[[nodiscard]] SavedModel load_model(const std::filesystem::path& path);
+
+}  // namespace gaussmith

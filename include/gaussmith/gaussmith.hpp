@@ -1,0 +1,15 @@
+#pragma once
+// The whole library.
+
+#include "gaussmith/errors.hpp"
+#include "gaussmith/files.hpp"
+#include "gaussmith/infer.hpp"
+#include "gaussmith/kernels.hpp"
+#include "gaussmith/learn.hpp"
+#include "gaussmith/model.hpp"
+#include "gaussmith/predict.hpp"
+#include "gaussmith/random.hpp"
+#include "gaussmith/report.hpp"
+#include "gaussmith/sites.hpp"
+#include "gaussmith/tables.hpp"
+#include "gaussmith/types.hpp"

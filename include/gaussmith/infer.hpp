@@ -1,0 +1,101 @@
+#pragma once
+// Inference: a model and a method give a posterior. Nothing is changed in place; the posterior keeps what it needs.
+
+#include "gaussmith/model.hpp"
+#include "gaussmith/predict.hpp"
+#include "gaussmith/report.hpp"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace gaussmith {
+
+/// Gaussian sites only: the posterior and its evidence in closed form.
+struct Exact {};
+
+/// A Gaussian at a mode with the curvature there (docs/engines/laplace.md). Needs smooth sites.
+struct Laplace {
+  int max_iterations = 200;
+  double tolerance = 1e-8;  ///< Stop when the gradient norm, in posterior standard deviations, is below this.
+};
+
+using Method = std::variant<Exact, Laplace>;
+
+/// The method by its command-line name with its options, e.g. make_method("laplace", {{"laplace.tolerance", "1e-6"}}).
+[[nodiscard]] Method make_method(std::string_view name,
+                                 const std::map<std::string, std::string, std::less<>>& options = {});
+
+struct MethodOptionInfo {
+  std::string name;
+  std::string default_value;
+  std::string range;
+  std::string help;
+};
+
+/// One line of `gaussmith methods`.
+struct MethodInfo {
+  std::string name;
+  std::string evidence;  ///< Kind of its evidence.
+  std::string sites;     ///< Which sites it accepts.
+  std::string summary;
+  std::vector<MethodOptionInfo> options;
+};
+[[nodiscard]] const std::vector<MethodInfo>& method_catalogue();
+
+/// The name of a method: "laplace".
+[[nodiscard]] std::string_view name_of(const Method& method);
+
+/// Precision tau_n and shift nu_n of every site: q(w) ∝ N(w | mean, covariance) exp(nu'eta - eta' diag(tau) eta / 2).
+struct SiteApproximation {
+  Vector precision;
+  Vector shift;
+};
+
+/// The result of inference: a Gaussian over w with its evidence and its report. Cheap to copy.
+class Posterior {
+ public:
+  class State;  ///< Internal.
+  explicit Posterior(std::shared_ptr<const State> state);
+
+  [[nodiscard]] const Model& model() const;
+  [[nodiscard]] const Method& method() const;
+  [[nodiscard]] const Report& report() const;
+  [[nodiscard]] const Evidence& log_evidence() const;
+
+  /// Mean and variance of eta at the model's rows.
+  [[nodiscard]] const Marginals& latent() const;
+  /// Mean and variance of w; computed on request, O(N^2 D) or O(D^3).
+  [[nodiscard]] Marginals weights() const;
+  /// Covariance of the selected rows of eta: |rows| x |rows|.
+  [[nodiscard]] Matrix latent_covariance(const std::vector<Index>& rows) const;
+  /// Draws of w: D x draws.
+  [[nodiscard]] Matrix sample_weights(int draws, std::uint64_t seed) const;
+  [[nodiscard]] const SiteApproximation& sites() const;
+
+  /// d log evidence / d log(parameter) for every learnable parameter, at the optimum of the method's own variables.
+  [[nodiscard]] std::map<std::string, double, std::less<>> gradient() const;
+
+  /// Predictions at new points, in blocks so that memory stays bounded whatever the number of points.
+  [[nodiscard]] Prediction predict(const PredictionPoints& points) const;
+  /// Predictions at new inputs of a Gaussian process.
+  [[nodiscard]] Prediction predict(const Matrix& inputs) const { return predict(PredictionPoints{.inputs = inputs}); }
+
+  /// What prediction needs, as plain data: saved models hold it, and Predictor(fitted()) predicts the same.
+  [[nodiscard]] FittedGaussian fitted() const;
+
+  [[nodiscard]] const State& state() const { return *state_; }
+
+ private:
+  std::shared_ptr<const State> state_;
+};
+
+/// Runs the method on the model. Throws InvalidModel or InvalidOption before any work; everything numerical is in the
+/// report of the posterior.
+[[nodiscard]] Posterior infer(const Model& model, const Method& method, const Run& run = {});
+
+}  // namespace gaussmith

@@ -1,0 +1,101 @@
+#pragma once
+// The model p(w) ∝ N(w | mean, covariance) ∏ t_n(eta_n), eta = H w + offset. A plain value; inference never changes it.
+
+#include "gaussmith/kernels.hpp"
+#include "gaussmith/sites.hpp"
+#include "gaussmith/types.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace gaussmith {
+
+/// w ~ N(mean, variance I).
+struct Isotropic {
+  Vector mean;  ///< Its size is the dimension D.
+  double variance = 1.0;
+};
+
+/// w ~ N(mean, diag(variance)).
+struct Diagonal {
+  Vector mean;
+  Vector variance;
+};
+
+/// w ~ N(mean, covariance); the covariance may be singular but not indefinite.
+struct DenseGaussian {
+  Vector mean;
+  Matrix covariance;
+};
+
+/// w is a Gaussian process at the rows of inputs (N x d), with a constant mean.
+struct GaussianProcess {
+  Matrix inputs;
+  KernelHandle kernel;
+  double mean = 0.0;
+};
+
+/// No Gaussian factor: all factors are sites.
+struct NoGaussian {
+  Index dimension = 0;
+};
+
+/// w ~ N(mean, precision^-1) with a sparse precision. The place for Markov fields; refused by Model::validate() for
+/// now.
+struct SparsePrecision {
+  Vector mean;
+  SparseMatrix precision;
+};
+
+using Prior = std::variant<Isotropic, Diagonal, DenseGaussian, GaussianProcess, NoGaussian, SparsePrecision>;
+
+/// H = I.
+struct Identity {};
+
+/// H known only through products. The place for matrix-free designs; refused by Model::validate() for now.
+class LinearOperator {
+ public:
+  virtual ~LinearOperator() = default;
+  [[nodiscard]] virtual Index rows() const = 0;
+  [[nodiscard]] virtual Index cols() const = 0;
+  virtual void apply(const Vector& w, Vector& eta) const = 0;
+  virtual void apply_transposed(const Vector& eta, Vector& w) const = 0;
+};
+
+using Design = std::variant<Identity, Matrix, SparseMatrix, std::shared_ptr<const LinearOperator>>;
+
+/// One named parameter of a model. Learning works on the logarithm of positive ones.
+struct Parameter {
+  std::string name;  ///< kernel.lengthscale[0], prior.variance, sites[0].scale
+  double value;
+  bool learnable;  ///< False for data such as trials given as a single number.
+};
+
+struct Model {
+  Prior prior;
+  Design design = Identity{};
+  Vector offset = {};        ///< Empty, or one value a row.
+  std::vector<Sites> sites;  ///< Blocks in row order; together they cover all rows.
+
+  [[nodiscard]] Index rows() const;       ///< N, the number of sites.
+  [[nodiscard]] Index dimension() const;  ///< D, the length of w.
+
+  /// Throws InvalidModel naming the part, the value found and what would be accepted.
+  void validate() const;
+
+  /// All scalar parameters by their full names: kernel, prior, sites.
+  [[nodiscard]] std::vector<Parameter> parameters() const;
+
+  /// The full name of a parameter: resolves the short form likelihood.scale of a model with one block.
+  /// Throws InvalidOption listing all names when there is no such parameter.
+  [[nodiscard]] std::string resolve_parameter(std::string_view name) const;
+
+  /// The same model with some parameters replaced, by full or short name. Throws InvalidOption for an unknown name and
+  /// InvalidModel for a value outside the parameter's domain.
+  [[nodiscard]] Model with_parameters(const std::map<std::string, double, std::less<>>& values) const;
+};
+
+}  // namespace gaussmith

@@ -1,0 +1,96 @@
+#pragma once
+// Prediction: what a fitted Gaussian says about new points. Latent (eta) and response (y) are kept apart in every name.
+
+#include "gaussmith/model.hpp"
+#include "gaussmith/report.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace gaussmith {
+
+struct Marginals {
+  Vector mean;
+  Vector variance;
+};
+
+/// Where to predict: inputs for a Gaussian process, otherwise a dense or sparse design; an offset and row-wise
+/// likelihood arguments (trials, exposure) where the model has them.
+struct PredictionPoints {
+  Matrix inputs = {};  ///< M x d, for a GaussianProcess prior with the identity design.
+  std::variant<Matrix, SparseMatrix> design = Matrix{};  ///< M x D, otherwise.
+  Vector offset = {};
+  int block = 0;                 ///< Which block of sites gives the likelihood of the response.
+  SiteArguments arguments = {};  ///< Row-wise arguments of that likelihood; missing ones keep the model's shared value.
+};
+
+/// Predictions at M points. Latent quantities are of eta, response quantities of a new y.
+class Prediction {
+ public:
+  /// Without a likelihood (null) only latent quantities exist; `missing` says why.
+  Prediction(Marginals latent, Sites likelihood, std::string missing = {})
+      : latent_(std::move(latent)), likelihood_(std::move(likelihood)), missing_(std::move(missing)) {}
+
+  [[nodiscard]] const Vector& latent_mean() const { return latent_.mean; }
+  [[nodiscard]] const Vector& latent_variance() const { return latent_.variance; }
+
+  [[nodiscard]] Vector response_mean() const;         ///< NaN where it does not exist (Cauchy).
+  [[nodiscard]] Vector response_variance() const;     ///< NaN where it does not exist (Student-t, nu <= 2).
+  [[nodiscard]] Vector response_probability() const;  ///< P(y = 1) for Bernoulli sites; empty otherwise.
+  [[nodiscard]] Vector response_quantile(double level) const;
+  [[nodiscard]] Vector response_cdf(const Vector& y) const;
+  /// log of the predictive density (mass) of y: log ∫ t(y | eta) N(eta) d eta.
+  [[nodiscard]] Vector log_density(const Vector& y) const;
+  /// Independent draws of the response at every point: M x draws. Points are not coupled; see
+  /// Posterior::sample_weights.
+  [[nodiscard]] Matrix response_samples(int draws, std::uint64_t seed) const;
+  /// Whether response quantities can be given: all row-wise arguments of the likelihood are known.
+  [[nodiscard]] bool has_response() const { return likelihood_ != nullptr; }
+  /// Why they cannot.
+  [[nodiscard]] const std::string& missing() const { return missing_; }
+
+ private:
+  [[nodiscard]] const SiteBlock& response() const;  // Throws InvalidModel with missing().
+
+  Marginals latent_;
+  Sites likelihood_;
+  std::string missing_;
+};
+
+/// A fitted Gaussian as plain data: everything prediction needs and nothing else, so that saved models need no training
+/// table. Filled by Posterior::fitted(); the fields of the form not in use are empty.
+struct FittedGaussian {
+  Prior prior;
+  CoreForm form = CoreForm::covariance;
+  std::vector<Sites> sites;  ///< The likelihood of every block: one row each, shared parameters at their values.
+  /// For every block the arguments that vary by row and have no default (trials): predictions must bring them.
+  std::vector<std::vector<std::string>> row_arguments;
+
+  Design design = Identity{};  ///< Covariance form: the training rows H.
+  Vector precision;            ///< Covariance form: site precisions tau.
+  Vector dual;                 ///< Covariance form: a with posterior mean of w = mean + Sigma H'a.
+
+  Vector coordinates;  ///< Precision form: posterior mean of the whitened weights u, w = mean + R u.
+  Matrix factor;       ///< Precision form: lower Cholesky factor of the posterior precision of u.
+};
+
+/// Predicts from a fitted Gaussian. Cheap to copy; const and safe to share between threads.
+class Predictor {
+ public:
+  /// Checks the data (InvalidModel) and factorises what the covariance form needs, O(N^3).
+  explicit Predictor(FittedGaussian fitted, int threads = 1);
+
+  [[nodiscard]] const FittedGaussian& fitted() const;
+  /// Blocks of points bound the memory; throws InvalidModel when points do not suit the prior.
+  [[nodiscard]] Prediction predict(const PredictionPoints& points, int threads = 1) const;
+
+ private:
+  class State;
+  std::shared_ptr<const State> state_;
+};
+
+}  // namespace gaussmith

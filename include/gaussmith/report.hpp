@@ -1,0 +1,95 @@
+#pragma once
+// What a run was asked to do and what it says about itself. Numerical outcomes are data, never exceptions.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gaussmith {
+
+class Posterior;
+
+/// How a run ended.
+enum class Status {
+  converged,          ///< The certificate in Report::residual is below the tolerance.
+  iteration_limit,    ///< Stopped by the iteration limit; the result so far is returned.
+  stalled,            ///< No further progress in double precision, residual above the tolerance.
+  numerical_failure,  ///< A factorisation or a value failed where the method cannot do without it.
+  stopped             ///< The progress callback asked to stop; the result so far is returned.
+};
+
+[[nodiscard]] std::string_view to_string(Status status);
+
+/// What an evidence value is.
+enum class EvidenceKind {
+  exact,          ///< Equal to the evidence up to rounding.
+  lower_bound,    ///< Guaranteed not to exceed it.
+  approximation,  ///< Neither.
+  estimate        ///< From sampling.
+};
+
+/// The names of formats: "exact", "lower-bound", "approximation", "estimate".
+[[nodiscard]] std::string_view to_string(EvidenceKind kind);
+
+struct Evidence {
+  double value = 0.0;
+  EvidenceKind kind = EvidenceKind::approximation;
+};
+
+/// One step of an engine or of learning.
+struct Iteration {
+  int number = 0;
+  double objective = 0.0;      ///< What the step increases: log joint, bound or log evidence.
+  double residual = 0.0;       ///< The certificate at this step.
+  std::string_view step = {};  ///< What kind of step it was, e.g. "newton".
+};
+
+/// The answer of a progress callback.
+enum class Next {
+  proceed,
+  accept,  ///< Stop and keep the result so far.
+  discard  ///< Stop by throwing Interrupted; nothing is kept.
+};
+
+/// Thrown when a progress callback answers Next::discard.
+class Interrupted : public std::exception {
+ public:
+  [[nodiscard]] const char* what() const noexcept override { return "interrupted by the progress callback"; }
+};
+
+/// Which form of the linear-Gaussian core to use (docs/architecture.md).
+enum class CoreForm { automatic, covariance, precision };
+
+/// Everything about a run that is not the model and not the method.
+struct Run {
+  int threads = 1;         ///< Bounds all parallelism, BLAS included; 0 takes all cores.
+  std::uint64_t seed = 0;  ///< Fixes every random choice.
+  CoreForm form = CoreForm::automatic;
+  std::function<Next(const Iteration&)> progress = {};  ///< Called on the caller's thread after each iteration.
+  const Posterior* warm_start = nullptr;                ///< Start from this result of a model with the same rows.
+};
+
+/// What happened, for people and for programs.
+struct Report {
+  Status status = Status::converged;
+  std::string message;  ///< One sentence: how it ended and why.
+  int iterations = 0;
+  double residual = 0.0;        ///< Certificate of convergence; its meaning is stated by the engine.
+  double tolerance = 0.0;       ///< What the residual had to reach.
+  std::string core;             ///< The form of the Gaussian core and why it was chosen.
+  int jittered = 0;             ///< Factorisations that needed jitter.
+  int clipped = 0;              ///< Site values replaced by a bound.
+  int skipped = 0;              ///< Site updates not carried out.
+  int negative_precisions = 0;  ///< Sites whose final precision is negative (Student-t outliers).
+  double seconds = 0.0;
+  std::vector<Iteration> history;
+  std::vector<std::string> warnings;
+
+  [[nodiscard]] bool converged() const { return status == Status::converged; }
+  /// One line, e.g. "laplace: converged in 6 iterations, residual 3.1e-12 (tolerance 1e-08)".
+  [[nodiscard]] std::string brief() const;
+};
+
+}  // namespace gaussmith

@@ -1,0 +1,175 @@
+#pragma once
+// Sites: the one-dimensional factors t_n(eta_n) of a model. Likelihoods and sparsity priors are the same thing here.
+//
+// A block of sites shares one likelihood. Engines call blocks, never single rows: one virtual call covers many rows,
+// and the loop inside vectorises. Every engine needs only what stands in `SiteBlock`.
+
+#include "gaussmith/random.hpp"
+#include "gaussmith/types.hpp"
+
+#include <array>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gaussmith {
+
+/// Which responses y a likelihood accepts.
+enum class ResponseKind { real, sign, count, positive };
+
+/// Some response that every likelihood of a kind accepts, for rows whose response is not known yet.
+[[nodiscard]] inline double placeholder_response(ResponseKind kind) {
+  return kind == ResponseKind::sign || kind == ResponseKind::positive ? 1.0 : 0.0;
+}
+
+/// What a likelihood promises about log t(eta).
+struct SiteTraits {
+  std::string name;
+  ResponseKind response = ResponseKind::real;
+  bool log_concave = false;     ///< (log t)'' <= 0 everywhere.
+  bool super_gaussian = false;  ///< t(eta) = exp(beta s + g(s^2)), s = eta - centre, g convex and decreasing.
+  bool smooth = true;           ///< Three continuous derivatives; false with kinks or jumps.
+  bool gaussian = false;        ///< log t is a quadratic: every engine is exact.
+};
+
+/// One parameter of a block: a value for all rows, or one for each row.
+struct SiteParameter {
+  std::string name;
+  Vector values;   ///< Size 1 (shared) or the number of rows.
+  bool learnable;  ///< Positive, shared by all rows and continuous, so that evidence gradients exist in its logarithm.
+};
+
+/// Values of a likelihood's arguments by name, each of size 1 or the number of rows.
+using SiteArguments = std::map<std::string, Vector, std::less<>>;
+
+/// Where a block call writes; an empty span is not computed.
+struct LogDensityOut {
+  Span value, first, second, third;  ///< log t and its derivatives in eta.
+};
+struct ExpectationOut {
+  Span value, d_mean, d_variance;  ///< E[log t] under N(mean, variance) and its derivatives.
+};
+struct TiltedOut {
+  Span log_normaliser, mean, variance;  ///< Moments of N(eta | mean, variance) t(eta)^power.
+};
+struct BoundOut {
+  Span value, first, second;  ///< g(x), g'(x), g''(x) at x = s^2 of the super-Gaussian form.
+};
+struct ParameterOut {
+  Span value, first, second;  ///< d/d log(parameter) of log t, (log t)' and (log t)''.
+};
+struct ResponseOut {
+  Span mean, variance, probability;  ///< Moments of y; P(y = 1). NaN where a moment does not exist.
+};
+
+/// One block of sites with its responses and parameters; immutable. `first` is the row at which a call starts and the
+/// length of the spans says how many rows it covers.
+/// Results are finite: an e^eta beyond e^700 is taken as e^700, so that log t and E[log t] stop near -1e304.
+class SiteBlock {
+ public:
+  virtual ~SiteBlock() = default;
+
+  [[nodiscard]] virtual const SiteTraits& traits() const = 0;
+  [[nodiscard]] virtual const Vector& responses() const = 0;
+  [[nodiscard]] virtual const std::vector<SiteParameter>& parameters() const = 0;
+  [[nodiscard]] Index size() const { return responses().size(); }
+
+  /// The same likelihood with new values for its arguments (missing ones keep theirs) and new responses. Used to learn
+  /// parameters and to predict; validates like observe().
+  [[nodiscard]] virtual std::shared_ptr<const SiteBlock> with(const Vector& responses,
+                                                              const SiteArguments& arguments) const = 0;
+
+  /// log t and derivatives. Non-smooth sites give one-sided values at a kink.
+  virtual void log_density(Index first, ConstSpan eta, const LogDensityOut& out) const = 0;
+
+  /// E_{N(mean, variance)}[log t], accurate to 1e-9 (1 + |value|); variance >= 0 (0 gives back log_density).
+  virtual void expectation(Index first, ConstSpan mean, ConstSpan variance, const ExpectationOut& out) const = 0;
+
+  /// Tilted moments with a power in (0, 1], accurate to 1e-9 (1 + |value|); variance > 0.
+  virtual void tilted(Index first, ConstSpan mean, ConstSpan variance, double power, const TiltedOut& out) const = 0;
+
+  /// Super-Gaussian form (only where traits().super_gaussian): g and derivatives at x >= 0.
+  virtual void bound(Index first, ConstSpan x, const BoundOut& out) const = 0;
+  /// Super-Gaussian form: slope beta and centre of every row.
+  virtual void bound_shape(Index first, Span slope, Span centre) const = 0;
+
+  /// Derivatives in the logarithm of parameters()[parameter], which must be learnable.
+  virtual void parameter_derivatives(Index first, int parameter, ConstSpan eta, const ParameterOut& out) const = 0;
+  /// E_{N(mean, variance)}[d log t / d log parameter].
+  virtual void parameter_expectation(Index first, int parameter, ConstSpan mean, ConstSpan variance,
+                                     Span out) const = 0;
+  /// The same expectation under the tilted distribution N(mean, variance) t^power.
+  virtual void parameter_tilted(Index first, int parameter, ConstSpan mean, ConstSpan variance, double power,
+                                Span out) const = 0;
+
+  /// Moments of a new response at rows of this block when eta ~ N(mean, variance).
+  virtual void response(Index first, ConstSpan mean, ConstSpan variance, const ResponseOut& out) const = 0;
+  /// P(Y <= y) when eta ~ N(mean, variance).
+  virtual void response_cdf(Index first, ConstSpan mean, ConstSpan variance, ConstSpan y, Span out) const = 0;
+  /// Quantile of the response at a level in (0, 1); for discrete responses the smallest y with P(Y <= y) >= level.
+  virtual void response_quantile(Index first, ConstSpan mean, ConstSpan variance, double level, Span out) const = 0;
+  /// One draw of the response per row at given eta.
+  virtual void response_sample(Index first, ConstSpan eta, Random& random, Span out) const = 0;
+};
+
+using Sites = std::shared_ptr<const SiteBlock>;
+
+/// A block of a catalogued likelihood: observe("student-t", y, {{"nu", one(4)}, {"scale", one(0.3)}}).
+/// The same names and arguments as in problem files and on the command line. Throws InvalidModel with row and cause.
+[[nodiscard]] Sites observe(std::string_view likelihood, const Vector& responses, const SiteArguments& arguments = {});
+
+/// A single shared value for SiteArguments.
+[[nodiscard]] inline Vector one(double value) { return Vector::Constant(1, value); }
+
+/// Which values an argument accepts; all are finite.
+enum class ArgumentKind {
+  positive,  ///< Greater than zero.
+  count,     ///< A positive whole number.
+  flag,      ///< 0 or 1.
+};
+
+/// One argument of a catalogued likelihood.
+struct SiteArgumentInfo {
+  std::string name;
+  ArgumentKind kind = ArgumentKind::positive;
+  bool required = true;
+  double default_value = 0.0;
+  bool learnable = false;
+  std::string help;
+};
+
+/// One line of `gaussmith likelihoods`.
+struct LikelihoodInfo {
+  SiteTraits traits;
+  std::string formula;
+  std::string summary;
+  std::vector<SiteArgumentInfo> arguments;
+};
+
+/// Everything observe() knows.
+[[nodiscard]] const std::vector<LikelihoodInfo>& likelihood_catalogue();
+
+/// A likelihood given by log t(eta; y) alone.
+struct CustomLikelihood {
+  std::string name = "custom";
+  /// log t(eta) for response y; finite for every finite eta. May have kinks or jumps.
+  std::function<double(double eta, double y)> log_density;
+  /// Points in eta where log t has a kink or a jump, for response y. Optional: unknown ones are found by bisection.
+  std::function<std::vector<double>(double y)> kinks = {};
+  bool log_concave = false;
+  bool smooth = false;  ///< Promise of three continuous derivatives; then the Laplace engine accepts it.
+  /// (log t)', (log t)'', (log t)''' in eta. Optional: without it a smooth site uses central differences of log t, good
+  /// to about 1e-11, 1e-9 and 1e-7 of the variation of log t over `width`.
+  std::function<std::array<double, 3>(double eta, double y)> derivatives = {};
+  /// Where log t varies, e.g. near y on the scale `width`; helps the quadrature to find narrow features.
+  std::function<double(double y)> centre = {};
+  double width = 1.0;
+};
+
+/// A block of custom sites; everything but log t comes from derivative-free quadrature and central differences.
+[[nodiscard]] Sites observe(CustomLikelihood likelihood, const Vector& responses);
+
+}  // namespace gaussmith

@@ -1,0 +1,177 @@
+#pragma once
+// Tables of data, and how their columns become the inputs and responses of a model.
+//
+// The way from a file to a model: read_table, complete_rows, make_feature_coding and make_target_coding, encode. Both
+// codings are plain structs that a saved model keeps, so that new tables are mapped exactly as the training table was.
+
+#include "gaussmith/sites.hpp"
+#include "gaussmith/types.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gaussmith {
+
+/// Readers and codings refuse more cells than this (2 GiB as doubles) before they allocate them.
+inline constexpr std::int64_t max_table_cells = std::int64_t{1} << 28;
+/// Columns of one CSV table.
+inline constexpr std::int64_t max_table_columns = std::int64_t{1} << 20;
+/// Feature indices of one LIBSVM table; the largest public sets have 5.5e7.
+inline constexpr std::int64_t max_sparse_features = 100'000'000;
+
+enum class ColumnType { numeric, text };
+
+/// One named column. A missing cell is NaN in `numbers` and empty in `texts`.
+struct Column {
+  std::string name;
+  ColumnType type = ColumnType::numeric;
+  Vector numbers;                  ///< One per row if numeric, else empty.
+  std::vector<std::string> texts;  ///< One per row if text, else empty.
+  Index first_text_row = -1;       ///< Text columns from a file: the first row whose cell is not a number.
+
+  [[nodiscard]] Index rows() const;
+  [[nodiscard]] bool is_missing(Index row) const;
+};
+
+[[nodiscard]] Column numeric_column(std::string name, Vector numbers);
+[[nodiscard]] Column text_column(std::string name, std::vector<std::string> texts);
+
+/// Named columns (CSV), or sparse features with one label a row (LIBSVM).
+struct Table {
+  std::string source;               ///< File name, for messages.
+  std::vector<std::int64_t> lines;  ///< Line on which each row starts, for messages; may be empty.
+
+  std::vector<Column> columns;  ///< Empty if is_sparse.
+
+  bool is_sparse = false;
+  SparseMatrix features;      ///< Rows x features, column j holds index j + 1 of the file.
+  Vector labels;              ///< First number of each line.
+  Index ignored_entries = 0;  ///< Entries left out because of TableOptions::ignore_larger_indices.
+
+  [[nodiscard]] Index rows() const;
+  [[nodiscard]] const Column* find(std::string_view name) const;
+  /// The column of that name; throws InvalidFile listing the columns there are.
+  [[nodiscard]] const Column& column(std::string_view name) const;
+  /// "train.csv, line 17", or "row 16" for a table that came from no file.
+  [[nodiscard]] std::string where(Index row) const;
+};
+
+enum class TableFormat { by_name, csv, svmlight };
+
+struct TableOptions {
+  TableFormat format = TableFormat::by_name;
+  std::vector<std::string> text_columns;  ///< CSV: columns to keep as text although all their cells are numbers.
+  Index features = 0;                     ///< LIBSVM: number of features; 0 takes the largest index in the file.
+  bool ignore_larger_indices = false;     ///< LIBSVM: drop, and count, entries above `features` instead of refusing.
+};
+
+/// Reads a CSV (.csv) or LIBSVM (.svm, .libsvm) table, plain or gzip (recognised by content). Throws InvalidFile with
+/// file and line. Memory is O(cells).
+[[nodiscard]] Table read_table(const std::filesystem::path& path, const TableOptions& options = {});
+
+/// The same from text in memory; `name` stands for the file name, also in the choice of the format.
+[[nodiscard]] Table parse_table(std::string_view text, std::string name, const TableOptions& options = {});
+
+/// Rows of a table without a missing cell in the columns that matter.
+struct CompleteRows {
+  Table table;
+  std::vector<Index> rows;  ///< Where they stood in the original table, from 0.
+  Index dropped = 0;
+  std::string note;  ///< How many rows were dropped and the first of them; empty if none.
+};
+
+/// Checks the named columns for missing cells: the first one throws InvalidFile with row and column, unless
+/// `drop_missing`, which leaves such rows out and counts them. A table without any complete row is refused.
+[[nodiscard]] CompleteRows complete_rows(Table table, const std::vector<std::string>& columns, bool drop_missing);
+
+enum class Scaling {
+  none,
+  standardize,  ///< (x - mean) / sd for numeric columns; 0/1 columns of text levels stay.
+  scale         ///< x / sd, which keeps zeros and so suits sparse features.
+};
+
+struct FeatureOptions {
+  std::vector<std::string> features;  ///< In this order; empty: all columns that are not reserved.
+  std::vector<std::string> reserved;  ///< Target, trials, exposure, censored: never features.
+  Scaling scaling = Scaling::none;
+  /// Text columns keep a 0/1 column for every level, which suits Gaussian-process priors. With an intercept these
+  /// columns sum to it; dropping the first level then makes it the reference.
+  bool drop_first_level = false;
+};
+
+/// How one column becomes features.
+struct FeatureColumn {
+  std::string name;
+  ColumnType type = ColumnType::numeric;
+  double mean = 0.0;                ///< Numeric: x becomes (x - mean) / sd.
+  double sd = 1.0;                  ///< Population standard deviation; 1 for a constant column.
+  std::vector<std::string> levels;  ///< Text: the accepted levels in byte order.
+  bool drop_first_level = false;
+
+  [[nodiscard]] Index width() const;
+};
+
+/// How a table becomes features; plain data, to be kept with the model.
+struct FeatureCoding {
+  std::vector<FeatureColumn> columns;  ///< Empty if is_sparse.
+
+  bool is_sparse = false;     ///< Built from a LIBSVM table.
+  Index sparse_features = 0;  ///< Their number.
+  Vector sparse_mean;         ///< Empty: not centred.
+  Vector sparse_sd;           ///< Empty: not scaled.
+
+  std::vector<std::string> warnings;  ///< Constant columns, columns that look like identifiers.
+
+  [[nodiscard]] Index dimension() const;
+  /// "age", "sex=female", or "feature[12]" for LIBSVM index 12.
+  [[nodiscard]] std::vector<std::string> names() const;
+  /// One line a column for people: "sex: text -> 0/1 columns sex=female, sex=male".
+  [[nodiscard]] std::string report() const;
+
+  /// Rows x dimension(). The table may have other columns besides, in any order. Throws InvalidFile for an absent
+  /// column, a missing cell, text where numbers were, an unseen level. A LIBSVM table may have fewer features.
+  [[nodiscard]] Matrix encode_dense(const Table& table) const;
+  /// The same without zeros; refuses a coding that centres columns (use Scaling::scale).
+  [[nodiscard]] SparseMatrix encode_sparse(const Table& table) const;
+};
+
+/// The columns that make_feature_coding will use, in order; empty for a LIBSVM table.
+[[nodiscard]] std::vector<std::string> choose_features(const Table& table, const FeatureOptions& options);
+
+/// Learns the coding from a training table whose feature columns are complete. Cost O(cells log levels).
+[[nodiscard]] FeatureCoding make_feature_coding(const Table& table, const FeatureOptions& options = {});
+
+/// How a column becomes responses; plain data, to be kept with the model.
+struct TargetCoding {
+  std::string column;  ///< Empty for the labels of a LIBSVM table.
+  ResponseKind kind = ResponseKind::real;
+  std::string negative;  ///< Sign: the original label of -1.
+  std::string positive;  ///< Sign: the original label of +1.
+  std::string note;      ///< How labels were mapped; empty if they were kept.
+
+  /// Responses of a table, checked and mapped as at training; one class alone is accepted here.
+  [[nodiscard]] Vector encode(const Table& table) const;
+  /// The original label of a response: "yes" for 1.
+  [[nodiscard]] std::string label(double response) const;
+};
+
+/// Learns the target's coding from a training table. `sign` keeps {-1, 1}, maps {0, 1}, {1, 2} and two text levels (in
+/// byte order) to {-1, 1}, and refuses anything else with the labels found; `count` wants integers >= 0, `positive`
+/// numbers > 0, `real` any finite number.
+[[nodiscard]] TargetCoding make_target_coding(const Table& table, const std::string& column, ResponseKind kind);
+
+/// What a column beside features and target may hold.
+enum class ExtraKind {
+  trials,    ///< Integers >= 1.
+  exposure,  ///< Numbers > 0.
+  censored,  ///< 0 or 1.
+  offset     ///< Any finite number.
+};
+
+/// The numbers of a trials, exposure, censored or offset column; throws InvalidFile with the row of a wrong value.
+[[nodiscard]] Vector extra_column(const Table& table, std::string_view column, ExtraKind kind);
+
+}  // namespace gaussmith

@@ -1,0 +1,151 @@
+#!/usr/bin/env bash
+# Everything that must hold, from a fresh clone: format, layers, tests in release and under sanitizers, coverage, the
+# installed package, lint, API reference. The fuzz targets run on fixed mutations among the sanitized tests; the long
+# search is scripts/fuzz.sh. Stops at the first step that fails.
+#   scripts/test.sh          all steps
+#   scripts/test.sh --quick  release build and its tests only
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+root="$PWD"
+
+quick=false
+case "${1:-}" in
+  '') ;;
+  --quick) quick=true ;;
+  *)
+    echo "test: unknown argument '$1'; accepted: --quick" >&2
+    exit 1
+    ;;
+esac
+
+minimal_coverage=90
+jobs="$(nproc)"
+logs="$root/build/logs"
+mkdir -p "$logs"
+scratch="$(mktemp -d)"
+trap 'rm -rf "$scratch"' EXIT
+# The cache stays in the checkout, so that a second run is quick and nothing else is touched.
+export CCACHE_DIR="${CCACHE_DIR:-$root/.cache/ccache}"
+export CTEST_PARALLEL_LEVEL="$jobs" CMAKE_BUILD_PARALLEL_LEVEL="$jobs"
+export UBSAN_OPTIONS=print_stacktrace=1
+unset DESTDIR
+
+# step NAME COMMAND...: runs it with its output in a log, which is shown when it fails, and prints the seconds it took.
+# Each COMMAND is a function below; it runs in a subshell with -e, so its first failing line fails the step.
+step() {
+  local name="$1" log="$logs/$2.log" start=$SECONDS status=0
+  printf '%-46s ' "$name"
+  set +e
+  (
+    set -e
+    "$2"
+  ) >"$log" 2>&1 </dev/null
+  status=$?
+  set -e
+  if ((status)); then
+    printf 'FAILED after %d s\n' $((SECONDS - start))
+    tail -n 150 "$log" >&2 || true
+    echo "test: step '$name' failed; the whole log is ${log#"$root"/}" >&2
+    exit 1
+  fi
+  printf '%4d s\n' $((SECONDS - start))
+}
+
+# show NAME PATTERN: the lines of a step's log that a reader wants to see even when all is well.
+show() { sed -n "/$2/s/^/    /p" "$logs/$1.log"; }
+
+# Files of ours that match the given patterns; outside a git checkout, all files are ours.
+sources() {
+  if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
+    git ls-files --cached --others --exclude-standard -- "$@"
+  else
+    find apps bench examples fuzz include src tests -type f \( -name '*.cpp' -o -name '*.hpp' \)
+  fi
+}
+
+configure() {
+  local preset="$1"
+  shift
+  local launcher=()
+  if command -v ccache >/dev/null; then launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
+  cmake --preset "$preset" "${launcher[@]}" "$@"
+}
+
+run_ctest() { ctest --test-dir "$1" --output-on-failure --no-tests=error --timeout 300; }
+
+check_format() {
+  sources '*.cpp' '*.hpp' >"$scratch/sources"
+  xargs -r -P "$jobs" -n 8 clang-format --dry-run -Werror <"$scratch/sources"
+}
+
+check_layers() { python3 scripts/check_layers.py; }
+
+build_release() {
+  configure release -DGAUSSMITH_BUILD_TESTS=ON -DGAUSSMITH_BUILD_EXAMPLES=ON -DGAUSSMITH_BUILD_BENCH=ON
+  cmake --build build
+}
+
+test_release() { run_ctest build; }
+
+# The tests have used the installed static library already.
+# Code for another instruction set must be refused: there Eigen's vectors cannot pass between the user and the library.
+package_refusal() {
+  cmake -D BUILD="$root/build" -D WORK="$scratch/avx" -D FLAGS=-mavx -D REFUSED='same -march' \
+    -P tests/consumer/run.cmake
+}
+
+package_shared() {
+  configure release -B build-shared -DBUILD_SHARED_LIBS=ON
+  cmake --build build-shared
+  cmake -D BUILD="$root/build-shared" -D WORK="$scratch/shared" -P tests/consumer/run.cmake
+}
+
+build_sanitized() {
+  configure asan -DGAUSSMITH_COVERAGE=ON
+  cmake --build build-asan
+}
+
+test_sanitized() {
+  # Counts of an earlier run would hide lines that are no longer reached.
+  find build-asan -name '*.gcda' -delete
+  run_ctest build-asan
+}
+
+coverage() {
+  gcovr --root . --filter 'src/' --filter 'include/' --exclude-unreachable-branches --exclude-throw-branches \
+    -j "$jobs" --sort-uncovered --print-summary --fail-under-line "$minimal_coverage" build-asan
+}
+
+lint() {
+  run-clang-tidy -p build -quiet -j "$jobs" "^$root/(src|apps)/"
+}
+
+api_reference() {
+  mkdir -p build/docs
+  GAUSSMITH_VERSION="$(sed -n 's/^project(gaussmith VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)" doxygen docs/Doxyfile
+}
+
+if $quick; then
+  scripts/install_dependencies.sh --dev
+  step 'Release build' build_release
+  step 'Tests, release' test_release
+  show test_release '% tests passed'
+  exit 0
+fi
+
+scripts/install_dependencies.sh --dev
+step 'Format' check_format
+step 'Layers' check_layers
+step 'Release build: tool, tests, examples, bench' build_release
+step 'Tests, release' test_release
+show test_release '% tests passed'
+step 'Installed package, other instruction set' package_refusal
+step 'Installed package, shared' package_shared
+step 'Sanitizer build (ASan, UBSan, coverage)' build_sanitized
+step 'Tests, sanitizers' test_sanitized
+show test_sanitized '% tests passed'
+step "Line coverage, at least $minimal_coverage %" coverage
+show coverage '^lines:'
+step 'clang-tidy' lint
+step 'API reference' api_reference
+echo "All steps passed in $SECONDS s."

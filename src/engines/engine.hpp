@@ -1,0 +1,24 @@
+#pragma once
+// The table of engines: each method has a check before any work, a run, and a gradient of its evidence.
+
+#include "engines/curvature_gradient.hpp"
+#include "engines/exact.hpp"
+#include "engines/laplace.hpp"
+
+namespace gaussmith {
+
+/// Throws InvalidOption for an option outside its range.
+void check_options(const Method& method);
+
+inline void check_sites(const Exact&, const Model& model) { check_exact(model); }
+inline void check_sites(const Laplace&, const Model& model) { check_laplace(model); }
+
+inline void run_engine(const Exact&, const Run& run, Posterior::State& state) { run_exact(run, state); }
+inline void run_engine(const Laplace& options, const Run& run, Posterior::State& state) {
+  run_laplace(options, run, state);
+}
+
+inline auto evidence_gradient(const Exact&, const Posterior::State& state) { return curvature_gradient(state); }
+inline auto evidence_gradient(const Laplace&, const Posterior::State& state) { return curvature_gradient(state); }
+
+}  // namespace gaussmith

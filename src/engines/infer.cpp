@@ -1,0 +1,122 @@
+#include "gaussmith/infer.hpp"
+
+#include "base/parallel_blocks.hpp"
+#include "engines/engine.hpp"
+#include "engines/prediction_points.hpp"
+#include "gaussmith/errors.hpp"
+#include "gaussmith/random.hpp"
+#include "linalg/blas_threads.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+namespace gaussmith {
+
+Posterior infer(const Model& model, const Method& method, const Run& run) {
+  const auto start = std::chrono::steady_clock::now();
+  if (run.threads < 0) throw InvalidOption(fmt::format("threads must be 0 (all) or more, found {}", run.threads));
+  check_options(method);
+  model.validate();
+  std::visit([&](const auto& m) { check_sites(m, model); }, method);
+
+  auto state = std::make_shared<Posterior::State>(model, method);
+  state->threads = resolve_threads(run.threads);
+  const BlasThreads blas(state->threads);
+  const FormChoice choice = choose_form(model, run.form);
+  state->report.core = choice.reason;
+  state->core = make_core(state->model, choice.form, state->threads);
+  std::visit([&](const auto& m) { run_engine(m, run, *state); }, method);
+  state->report.negative_precisions = static_cast<int>((state->sites.precision.array() < 0.0).count());
+  state->report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return Posterior(std::move(state));
+}
+
+Posterior::Posterior(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+
+const Model& Posterior::model() const { return state_->model; }
+const Method& Posterior::method() const { return state_->method; }
+const Report& Posterior::report() const { return state_->report; }
+const Evidence& Posterior::log_evidence() const { return state_->log_evidence; }
+const Marginals& Posterior::latent() const { return state_->latent; }
+const SiteApproximation& Posterior::sites() const { return state_->sites; }
+
+Marginals Posterior::weights() const {
+  const bool same = std::holds_alternative<Identity>(state_->model.design) && state_->model.offset.size() == 0;
+  if (same) return state_->latent;
+  const BlasThreads blas(state_->threads);
+  const Design all = Identity{};
+  const NewPoints points = NewRows{&all};
+  return predict_in_blocks(state_->core->geometry().dimension(), state_->core->rows(),
+                           [&](Index begin, Index end, Vector& mean, Vector& variance) {
+                             state_->core->predict(points, begin, end, state_->point, mean, variance);
+                           });
+}
+
+Matrix Posterior::latent_covariance(const std::vector<Index>& rows) const {
+  const BlasThreads blas(state_->threads);
+  const Model& model = state_->model;
+  for (const Index row : rows)
+    if (row < 0 || row >= model.rows())
+      throw InvalidOption(fmt::format("row {} does not exist; the model has rows 0 to {}", row, model.rows() - 1));
+  // The chosen rows of the design, as a design of their own.
+  const auto count = static_cast<Index>(rows.size());
+  SparseMatrix chosen(count, model.dimension());
+  Design selected;
+  if (const auto* dense = std::get_if<Matrix>(&model.design)) {
+    Matrix h(count, dense->cols());
+    for (Index i = 0; i < count; ++i) h.row(i) = dense->row(rows[static_cast<std::size_t>(i)]);
+    selected = std::move(h);
+  } else {
+    std::vector<Eigen::Triplet<double>> entries;
+    for (Index i = 0; i < count; ++i) {
+      const Index row = rows[static_cast<std::size_t>(i)];
+      if (const auto* sparse = std::get_if<SparseMatrix>(&model.design))
+        for (SparseMatrix::InnerIterator it(*sparse, row); it; ++it)
+          entries.emplace_back(static_cast<int>(i), static_cast<int>(it.col()), it.value());
+      else
+        entries.emplace_back(static_cast<int>(i), static_cast<int>(row), 1.0);
+    }
+    chosen.setFromTriplets(entries.begin(), entries.end());
+    selected = std::move(chosen);
+  }
+  return state_->core->joint_covariance(NewRows{&selected});
+}
+
+Matrix Posterior::sample_weights(int draws, std::uint64_t seed) const {
+  if (draws < 1) throw InvalidOption(fmt::format("draws must be at least 1, found {}", draws));
+  const BlasThreads blas(state_->threads);
+  const Matrix root = state_->core->weight_root();
+  Random random(seed);
+  Matrix z(root.cols(), draws);
+  for (Index j = 0; j < z.cols(); ++j)
+    for (Index i = 0; i < z.rows(); ++i) z(i, j) = random.normal();
+  Matrix w = times(root, z);
+  w.colwise() += weights().mean;
+  return w;
+}
+
+std::map<std::string, double, std::less<>> Posterior::gradient() const {
+  const BlasThreads blas(state_->threads);
+  return std::visit([&](const auto& m) { return evidence_gradient(m, *state_); }, state_->method);
+}
+
+FittedGaussian Posterior::fitted() const {
+  FittedGaussian fitted;
+  fitted.prior = state_->model.prior;
+  std::tie(fitted.sites, fitted.row_arguments) = response_prototypes(state_->model.sites);
+  state_->core->describe(state_->point, fitted);
+  return fitted;
+}
+
+Prediction Posterior::predict(const PredictionPoints& points) const {
+  const BlasThreads blas(state_->threads);
+  const auto [sites, row_arguments] = response_prototypes(state_->model.sites);
+  return predict_points(points, state_->model.prior, state_->model.dimension(), state_->core->rows(), sites,
+                        row_arguments,
+                        [&](const NewPoints& at, Index begin, Index end, Vector& mean, Vector& variance) {
+                          state_->core->predict(at, begin, end, state_->point, mean, variance);
+                        });
+}
+
+}  // namespace gaussmith

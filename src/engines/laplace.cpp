@@ -1,0 +1,217 @@
+#include "engines/laplace.hpp"
+
+#include "engines/positive_weights.hpp"
+#include "gaussmith/errors.hpp"
+#include "gaussmith/random.hpp"
+#include "model/site_rows.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+namespace gaussmith {
+
+namespace {
+
+/// A step must gain this share of what its slope promises.
+constexpr double sufficient_increase = 1e-4;
+constexpr int max_halvings = 60;
+/// Below this share of the objective a predicted gain drowns in rounding, and full steps are taken on trust.
+constexpr double rounding_gain = 1e-12;
+/// Trusted steps that do not shrink the residual before the engine says it is stalled.
+constexpr int max_idle_steps = 5;
+/// Kicks away from points that are stationary but no mode.
+constexpr int max_escapes = 10;
+constexpr double escape_size = 0.1;
+
+/// The log joint along with the point it belongs to: sum log t - 1/2 |u|^2.
+struct Ascent {
+  LatentPoint point;
+  double objective;
+};
+
+class ModeSearch {
+ public:
+  ModeSearch(GaussianCore& core, const SiteRows& sites, const Laplace& options, const Run& run, Report& report)
+      : core_(core), sites_(sites), options_(options), run_(run), report_(report), random_(run.seed) {}
+
+  void start_from(const Posterior* warm) {
+    now_ = evaluate(core_.centre());
+    if (warm != nullptr && warm->sites().precision.size() == sites_.rows() &&
+        core_.factorise(warm->sites().precision)) {
+      const Ascent warmer = evaluate(core_.mean(warm->sites().shift));
+      // The negation also replaces a centre at which the sites vanish.
+      if (!(warmer.objective < now_.objective) && std::isfinite(warmer.objective)) now_ = warmer;
+    }
+    if (!std::isfinite(now_.objective))
+      throw InvalidModel("laplace: the sites vanish at the prior mean, so there is nowhere to start from");
+  }
+
+  /// Climbs to a mode. Leaves the core factorised at the current point's own site parameters where that is possible.
+  void climb() {
+    for (report_.iterations = 1; report_.iterations <= options_.max_iterations; ++report_.iterations) {
+      refresh_sites();
+      const bool newton = core_.factorise(precision_);
+      const SiteApproximation step = newton ? SiteApproximation{precision_, shift_} : weights();
+      if (!newton && !core_.factorise(step.precision)) return fail();
+      ++(newton ? newton_steps_ : weighted_steps_);
+      const LatentPoint target = core_.mean(step.shift);
+      const double slope = core_.slope(now_.point, target, first_);
+      report_.residual = std::sqrt(std::max(slope, 0.0));
+      const Next next = tell(newton ? "newton" : "positive weights");
+      if (report_.residual <= options_.tolerance) {
+        if (newton) return finish(Status::converged, how());
+        if (escapes_ == max_escapes)
+          return finish(Status::stalled, "stationary, but K^-1 + T is not positive definite: no mode was found");
+        escape(step);
+        continue;
+      }
+      if (next == Next::accept) return finish(Status::stopped, "stopped by the caller before a mode was reached");
+      if (!advance(target, slope))
+        return finish(Status::stalled, "no step increases the log joint any more in double precision");
+    }
+    report_.iterations = options_.max_iterations;
+    finish(Status::iteration_limit,
+           fmt::format("no mode within {} iterations; raise laplace.max_iterations", options_.max_iterations));
+  }
+
+  /// Makes the core and the site parameters agree with the last point, whatever way the search ended.
+  void settle() {
+    if (report_.status == Status::converged) return;
+    refresh_sites();
+    if (core_.factorise(precision_)) return;
+    const SiteApproximation step = weights();
+    if (!core_.factorise(step.precision)) return;  // fail() has already spoken
+    precision_ = step.precision;
+    shift_ = step.shift;
+    report_.warnings.emplace_back(
+        "the curvature at the last point is not that of a mode; variances come from positive weights instead");
+  }
+
+  [[nodiscard]] const Ascent& now() const { return now_; }
+  [[nodiscard]] SiteApproximation site_parameters() const { return {precision_, shift_}; }
+
+ private:
+  [[nodiscard]] Ascent evaluate(LatentPoint point) const {
+    const double objective = sites_.total(point.eta) - 0.5 * core_.inner(point, point);
+    return {std::move(point), objective};
+  }
+
+  void refresh_sites() {
+    sites_.log_density(now_.point.eta, nullptr, &first_, &second_);
+    precision_ = -second_;
+    shift_ = first_ + precision_.cwiseProduct(now_.point.eta);
+  }
+
+  [[nodiscard]] SiteApproximation weights() const { return positive_weights(sites_, now_.point.eta, first_, second_); }
+
+  Next tell(std::string_view kind) {
+    const Iteration iteration{report_.iterations, now_.objective, report_.residual, kind};
+    report_.history.push_back(iteration);
+    const Next next = run_.progress ? run_.progress(iteration) : Next::proceed;
+    if (next == Next::discard) throw Interrupted();
+    return next;
+  }
+
+  /// Backtracks on the line to the target, on which the prior's share of the log joint is a known parabola and only the
+  /// sites have to be evaluated.
+  bool advance(const LatentPoint& target, double slope) {
+    if (slope <= rounding_gain * (1.0 + std::abs(now_.objective))) {
+      idle_steps_ = report_.residual < 0.5 * best_residual_ ? 0 : idle_steps_ + 1;
+      best_residual_ = std::min(best_residual_, report_.residual);
+      if (idle_steps_ >= max_idle_steps) return false;
+      Ascent next = evaluate(target);
+      if (!std::isfinite(next.objective)) return false;
+      now_ = std::move(next);
+      return true;
+    }
+    const double oo = core_.inner(now_.point, now_.point);
+    const double ot = core_.inner(now_.point, target);
+    const double tt = core_.inner(target, target);
+    double length = 1.0;
+    for (int halving = 0; halving <= max_halvings; ++halving, length *= 0.5) {
+      const double rest = 1.0 - length;
+      LatentPoint trial{rest * now_.point.coordinates + length * target.coordinates,
+                        rest * now_.point.eta + length * target.eta};
+      const double penalty = 0.5 * (rest * rest * oo + 2.0 * rest * length * ot + length * length * tt);
+      const double objective = sites_.total(trial.eta) - penalty;
+      if (objective >= now_.objective + sufficient_increase * length * slope) {
+        if (halving > 0) ++shortened_steps_;
+        now_ = {std::move(trial), objective};
+        return true;
+      }
+    }
+    return false;
+  }
+
+  void escape(const SiteApproximation& step) {
+    ++escapes_;
+    Vector shift = step.shift;
+    for (Index n = 0; n < shift.size(); ++n)
+      shift(n) += escape_size * escapes_ * std::sqrt(step.precision(n)) * random_.normal();
+    now_ = evaluate(core_.mean(shift));
+  }
+
+  [[nodiscard]] std::string how() const {
+    std::string text = fmt::format("mode with positive definite curvature after {} Newton step{}", newton_steps_,
+                                   newton_steps_ == 1 ? "" : "s");
+    if (weighted_steps_ > 0) text += fmt::format(", {} with positive weights", weighted_steps_);
+    if (shortened_steps_ > 0) text += fmt::format(", {} shortened", shortened_steps_);
+    if (escapes_ > 0) text += fmt::format(", {} escaped from a stationary point that is no mode", escapes_);
+    return text;
+  }
+
+  void finish(Status status, std::string message) {
+    report_.status = status;
+    report_.message = std::move(message);
+  }
+
+  void fail() {
+    if (report_.iterations == 1)
+      throw InvalidModel(
+          "laplace: the sites and the prior leave some weights undetermined; give the prior a Gaussian factor or add "
+          "rows");
+    finish(Status::numerical_failure, "the curvature became singular: the posterior may have no mode");
+  }
+
+  GaussianCore& core_;
+  const SiteRows& sites_;
+  const Laplace& options_;
+  const Run& run_;
+  Report& report_;
+  Random random_;
+  Ascent now_;
+  Vector first_, second_, precision_, shift_;
+  double best_residual_ = std::numeric_limits<double>::infinity();
+  int idle_steps_ = 0, newton_steps_ = 0, weighted_steps_ = 0, shortened_steps_ = 0, escapes_ = 0;
+};
+
+}  // namespace
+
+void check_laplace(const Model& model) {
+  for (std::size_t b = 0; b < model.sites.size(); ++b) {
+    const SiteTraits& traits = model.sites[b]->traits();
+    if (!traits.smooth)
+      throw InvalidOption(fmt::format(
+          "laplace needs sites with derivatives, but sites[{}] ({}) has kinks or jumps; use a method by integration", b,
+          traits.name));
+  }
+}
+
+void run_laplace(const Laplace& options, const Run& run, Posterior::State& state) {
+  const SiteRows sites(state.model.sites, state.threads);
+  state.report.tolerance = options.tolerance;
+  ModeSearch search(*state.core, sites, options, run, state.report);
+  search.start_from(run.warm_start);
+  search.climb();
+  search.settle();
+  state.sites = search.site_parameters();
+  state.point = search.now().point;
+  state.latent = {state.point.eta, state.core->variances()};
+  // log Z = sum log t(m) - 1/2 a'K a - 1/2 log|I + K T|.
+  state.log_evidence = {search.now().objective - state.core->half_log_det(),
+                        sites.all(&SiteTraits::gaussian) ? EvidenceKind::exact : EvidenceKind::approximation};
+}
+
+}  // namespace gaussmith

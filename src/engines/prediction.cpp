@@ -1,0 +1,86 @@
+#include "gaussmith/errors.hpp"
+#include "gaussmith/predict.hpp"
+
+#include <fmt/format.h>
+
+namespace gaussmith {
+
+const SiteBlock& Prediction::response() const {
+  if (!likelihood_) throw InvalidModel(missing_);
+  return *likelihood_;
+}
+
+Vector Prediction::response_mean() const {
+  Vector out(latent_.mean.size());
+  response().response(0, view(latent_.mean), view(latent_.variance),
+                      {.mean = view(out), .variance = {}, .probability = {}});
+  return out;
+}
+
+Vector Prediction::response_variance() const {
+  Vector out(latent_.mean.size());
+  response().response(0, view(latent_.mean), view(latent_.variance),
+                      {.mean = {}, .variance = view(out), .probability = {}});
+  return out;
+}
+
+Vector Prediction::response_probability() const {
+  if (response().traits().response != ResponseKind::sign) return {};
+  Vector out(latent_.mean.size());
+  response().response(0, view(latent_.mean), view(latent_.variance),
+                      {.mean = {}, .variance = {}, .probability = view(out)});
+  return out;
+}
+
+Vector Prediction::response_quantile(double level) const {
+  if (!(level > 0.0 && level < 1.0))
+    throw InvalidOption(fmt::format("a quantile's level must lie strictly between 0 and 1, found {}", level));
+  Vector out(latent_.mean.size());
+  response().response_quantile(0, view(latent_.mean), view(latent_.variance), level, view(out));
+  return out;
+}
+
+Vector Prediction::response_cdf(const Vector& y) const {
+  if (y.size() != latent_.mean.size())
+    throw InvalidModel(fmt::format("predict: {} responses for {} points", y.size(), latent_.mean.size()));
+  Vector out(y.size());
+  response().response_cdf(0, view(latent_.mean), view(latent_.variance), view(y), view(out));
+  return out;
+}
+
+Vector Prediction::log_density(const Vector& y) const {
+  if (y.size() != latent_.mean.size())
+    throw InvalidModel(fmt::format("predict: {} responses for {} points", y.size(), latent_.mean.size()));
+  SiteArguments same;
+  for (const SiteParameter& p : response().parameters()) same[p.name] = p.values;
+  const Sites at_y = response().with(y, same);
+  Vector out(y.size());
+  // log ∫ t N: the normaliser of the tilted distribution. A point without latent variance is the density itself.
+  for (Index i = 0; i < y.size(); ++i) {
+    const Span value(out.data() + i, 1);
+    const ConstSpan mean(latent_.mean.data() + i, 1);
+    if (latent_.variance(i) > 0.0)
+      at_y->tilted(i, mean, ConstSpan(latent_.variance.data() + i, 1), 1.0,
+                   {.log_normaliser = value, .mean = {}, .variance = {}});
+    else
+      at_y->log_density(i, mean, {.value = value, .first = {}, .second = {}, .third = {}});
+  }
+  return out;
+}
+
+Matrix Prediction::response_samples(int draws, std::uint64_t seed) const {
+  if (draws < 1) throw InvalidOption(fmt::format("draws must be at least 1, found {}", draws));
+  const SiteBlock& block = response();
+  Random random(seed);
+  Matrix out(latent_.mean.size(), draws);
+  Vector eta(latent_.mean.size());
+  Vector y(latent_.mean.size());
+  for (int d = 0; d < draws; ++d) {
+    for (Index i = 0; i < eta.size(); ++i) eta(i) = latent_.mean(i) + std::sqrt(latent_.variance(i)) * random.normal();
+    block.response_sample(0, view(eta), random, view(y));
+    out.col(d) = y;
+  }
+  return out;
+}
+
+}  // namespace gaussmith

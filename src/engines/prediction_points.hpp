@@ -1,0 +1,21 @@
+#pragma once
+// From what a user asks to predict to latent moments and a likelihood: shared by Posterior and Predictor.
+
+#include "gaussian/core.hpp"
+
+#include <functional>
+#include <utility>
+
+namespace gaussmith {
+
+/// One row of every block with its shared parameters, and for every block the arguments that each new row must bring.
+[[nodiscard]] std::pair<std::vector<Sites>, std::vector<std::vector<std::string>>> response_prototypes(
+    const std::vector<Sites>& blocks);
+
+/// Checks the points (InvalidModel), predicts eta in blocks and finds the likelihood of the response.
+[[nodiscard]] Prediction predict_points(
+    const PredictionPoints& points, const Prior& prior, Index dimension, Index train_rows,
+    const std::vector<Sites>& prototypes, const std::vector<std::vector<std::string>>& row_arguments,
+    const std::function<void(const NewPoints&, Index, Index, Vector&, Vector&)>& predict_block);
+
+}  // namespace gaussmith

@@ -1,0 +1,55 @@
+#include "gaussian/core.hpp"
+
+#include "gaussian/covariance_core.hpp"
+#include "gaussian/precision_core.hpp"
+#include "gaussmith/errors.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace gaussmith {
+
+GaussianCore::GaussianCore(std::shared_ptr<PriorGeometry> geometry, const Vector& offset)
+    : geometry_(std::move(geometry)), prior_mean_(geometry_->row_mean()) {
+  if (offset.size() > 0) prior_mean_ += offset;
+}
+
+FormChoice choose_form(const Model& model, CoreForm wanted) {
+  const Index n = model.rows();
+  const Index d = model.dimension();
+  if (std::holds_alternative<NoGaussian>(model.prior)) {
+    if (wanted == CoreForm::covariance)
+      throw InvalidOption("form: a model without a Gaussian factor has no covariance form; use precision or auto");
+    return {CoreForm::precision, fmt::format("precision form, D = {}: no Gaussian factor", d)};
+  }
+  if (wanted == CoreForm::covariance) return {wanted, fmt::format("covariance form, N = {}: asked for", n)};
+  if (wanted == CoreForm::precision) return {wanted, fmt::format("precision form, D = {}: asked for", d)};
+  if (n <= d) return {CoreForm::covariance, fmt::format("covariance form: N = {} rows, D = {} weights, N <= D", n, d)};
+  return {CoreForm::precision, fmt::format("precision form: N = {} rows, D = {} weights, D < N", n, d)};
+}
+
+std::unique_ptr<GaussianCore> make_core(const Model& model, CoreForm form, int threads) {
+  auto geometry = std::make_shared<PriorGeometry>(model.prior, model.design, threads);
+  if (form == CoreForm::precision) return std::make_unique<PrecisionCore>(std::move(geometry), model.offset);
+  return std::make_unique<CovarianceCore>(std::move(geometry), model.offset);
+}
+
+Marginals predict_in_blocks(Index count, Index train_rows,
+                            const std::function<void(Index, Index, Vector&, Vector&)>& block) {
+  // About 64 MB of cross-covariances at a time, but enough columns to keep DTRSM busy.
+  constexpr Index entries = Index{1} << 23;
+  const Index columns = std::clamp<Index>(entries / std::max<Index>(1, train_rows), 64, 4096);
+  Marginals out{Vector(count), Vector(count)};
+  Vector mean;
+  Vector variance;
+  for (Index begin = 0; begin < count; begin += columns) {
+    const Index end = std::min(count, begin + columns);
+    block(begin, end, mean, variance);
+    out.mean.segment(begin, end - begin) = mean;
+    out.variance.segment(begin, end - begin) = variance;
+  }
+  return out;
+}
+
+}  // namespace gaussmith

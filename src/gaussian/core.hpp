@@ -1,0 +1,100 @@
+#pragma once
+// The linear-Gaussian core: given precision tau and shift nu of every site, the Gaussian
+//   q(w) ∝ N(w | mean, Sigma) exp(nu'eta - eta' diag(tau) eta / 2),  eta = H w + offset.
+// The only room that sees structure; engines are site rules on top of it (docs/architecture.md).
+//
+// With K = H Sigma H', T = diag(tau), prior mean m0 of eta and r = nu - T m0:
+//   V = (K^-1 + T)^-1,  mean of eta = m0 + V r,  dual a = K^-1 (mean - m0) = (I + T K)^-1 r.
+
+#include "gaussian/prior_geometry.hpp"
+#include "gaussmith/infer.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace gaussmith {
+
+/// A point eta in the coordinates of a core: the dual a (eta = m0 + K a) or the whitened weights u (eta = m0 + G u).
+/// Lines between points are lines in both members.
+struct LatentPoint {
+  Vector coordinates;
+  Vector eta;
+};
+
+class GaussianCore {
+ public:
+  GaussianCore(std::shared_ptr<PriorGeometry> geometry, const Vector& offset);
+  virtual ~GaussianCore() = default;
+
+  [[nodiscard]] Index rows() const { return prior_mean_.size(); }
+  /// m0 = H mean + offset.
+  [[nodiscard]] const Vector& prior_mean() const { return prior_mean_; }
+  [[nodiscard]] const PriorGeometry& geometry() const { return *geometry_; }
+  [[nodiscard]] virtual CoreForm form() const = 0;
+
+  /// Factorises for these site precisions; false when K^-1 + T is not positive definite, and then nothing below may be
+  /// called. Negative precisions are allowed.
+  [[nodiscard]] virtual bool factorise(const Vector& precision) = 0;
+
+  /// The mean of q for these shifts, with the factorised precisions.
+  [[nodiscard]] virtual LatentPoint mean(const Vector& shift) const = 0;
+
+  /// 1/2 log|I + K T|; without a Gaussian factor 1/2 log|H'T H| - D/2 log 2 pi.
+  [[nodiscard]] virtual double half_log_det() const = 0;
+
+  /// diag V. Covariance form: one triangular inverse, kept for covariance_weights().
+  [[nodiscard]] virtual Vector variances() = 0;
+
+  /// V x.
+  [[nodiscard]] virtual Vector covariance_times(const Vector& x) const = 0;
+
+  /// The prior's centre as a point, and the inner product of two points under the prior: a'K b or u'v (0 without a
+  /// Gaussian factor). Half the inner product of a point with itself is -log N(w) up to its constant.
+  [[nodiscard]] virtual LatentPoint centre() const = 0;
+  [[nodiscard]] virtual double inner(const LatentPoint& a, const LatentPoint& b) const = 0;
+
+  /// The directional derivative of the log joint at `from` towards `to`, given the gradient of the sites at `from`.
+  /// For a Newton step it is the squared gradient norm in posterior standard deviations, g'V g.
+  [[nodiscard]] virtual double slope(const LatentPoint& from, const LatentPoint& to,
+                                     const Vector& site_gradient) const = 0;
+
+  /// M with d log Z = tr(M dSigma): 1/2 H'(a a' - (K + T^-1)^-1 + g a' + a g')H, the explicit terms at the point `mean`
+  /// with shift nu and, through g, an engine's implicit ones (g may be empty). D x D; only
+  /// the lower triangle is meant.
+  [[nodiscard]] virtual Matrix covariance_weights(const LatentPoint& mean, const Vector& shift,
+                                                  const Vector& implicit) const = 0;
+
+  /// Mean (without offset) and variance of new points under q with the mean `at`.
+  virtual void predict(const NewPoints& points, Index begin, Index end, const LatentPoint& at, Vector& mean,
+                       Vector& variance) const = 0;
+
+  /// Covariance of new points under q, all pairs.
+  [[nodiscard]] virtual Matrix joint_covariance(const NewPoints& points) const = 0;
+
+  /// A root S of the covariance of w, S S' = Cov(w): D x rank.
+  [[nodiscard]] virtual Matrix weight_root() const = 0;
+
+  /// Writes what prediction needs into the plain form.
+  virtual void describe(const LatentPoint& at, FittedGaussian& out) const = 0;
+
+ protected:
+  std::shared_ptr<PriorGeometry> geometry_;
+  Vector prior_mean_;
+};
+
+/// The form for a model of these shapes, and the reason in words.
+struct FormChoice {
+  CoreForm form;
+  std::string reason;
+};
+[[nodiscard]] FormChoice choose_form(const Model& model, CoreForm wanted);
+
+/// The core of a model. The model must outlive it.
+[[nodiscard]] std::unique_ptr<GaussianCore> make_core(const Model& model, CoreForm form, int threads);
+
+/// Predicts all points in blocks of bounded memory.
+[[nodiscard]] Marginals predict_in_blocks(Index count, Index train_rows,
+                                          const std::function<void(Index, Index, Vector&, Vector&)>& block);
+
+}  // namespace gaussmith

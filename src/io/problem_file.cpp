@@ -1,0 +1,249 @@
+#include "gaussmith/files.hpp"
+#include "io/input_file.hpp"
+#include "io/json_reading.hpp"
+#include "io/problem_file_parts.hpp"
+#include "io/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace gaussmith {
+
+namespace {
+
+constexpr std::string_view problem_format = "gaussmith-problem/1";
+constexpr std::size_t max_problem_bytes = std::size_t{1} << 30;
+
+/// Runs a check of a lower layer and puts the path in front of its complaint.
+template <class Action>
+auto located(const JsonNode& node, Action&& action) {
+  try {
+    return action();
+  } catch (const InvalidModel& error) {
+    node.fail(error.what());
+  }
+}
+
+/// Rows of a block whose y is an array or whose parameters are; -1 when everything is a single number.
+Index written_rows(const JsonNode& block) {
+  for (const auto& [key, value] : block.json().items()) {
+    if (value.is_array()) {
+      return static_cast<Index>(value.size());
+    }
+  }
+  return -1;
+}
+
+Sites read_block(const JsonNode& node, Index rows) {
+  const LikelihoodInfo& info = read_likelihood(node);
+  SiteArguments arguments;
+  for (const auto& argument : info.arguments) {
+    const auto given = node.find(argument.name);
+    if (!given) {
+      continue;
+    }
+    arguments[argument.name] = given->is_array() ? given->numbers(rows) : given->number_or_numbers();
+  }
+  const Vector responses = node.at("y").broadcast(rows);
+  return located(node, [&] { return observe(info.traits.name, responses, arguments); });
+}
+
+std::vector<Sites> read_sites(const JsonNode& list, Index rows) {
+  const std::size_t count = list.array_size();
+  if (count == 0) {
+    list.fail("expected at least one block of sites");
+  }
+  std::vector<Index> sizes(count);
+  Index written = 0;
+  std::size_t open = count;
+  for (std::size_t b = 0; b < count; ++b) {
+    const JsonNode node = list.element(b);
+    std::vector<std::string> fields = {"type", "y"};
+    for (const auto& argument : read_likelihood(node).arguments) {
+      fields.push_back(argument.name);
+    }
+    node.expect_fields(fields);
+    const JsonNode y = node.at("y");
+    sizes[b] = y.is_array() ? static_cast<Index>(y.array_size()) : written_rows(node);
+    if (sizes[b] >= 0) {
+      written += sizes[b];
+    } else if (open == count) {
+      open = b;
+    } else {
+      node.fail(fmt::format("its length is not known: sites[{}] has a single y as well; write y as an array", open));
+    }
+  }
+  if (open < count) {
+    sizes[open] = std::max<Index>(rows - written, 0);
+    written += sizes[open];
+  }
+  if (written != rows) {
+    list.fail(
+        fmt::format("the blocks cover {} rows, but the design has {}; y must have one entry a row", written, rows));
+  }
+  std::vector<Sites> sites;
+  for (std::size_t b = 0; b < count; ++b) {
+    const JsonNode node = list.element(b);
+    if (sizes[b] == 0) {
+      node.fail("the block has no rows");
+    }
+    sites.push_back(read_block(node, sizes[b]));
+  }
+  return sites;
+}
+
+Index read_points(const JsonNode& node, const Model& model, PredictionPoints& points) {
+  const auto* process = std::get_if<GaussianProcess>(&model.prior);
+  const bool at_inputs = process != nullptr && std::holds_alternative<Identity>(model.design);
+  const auto inputs = node.find("inputs");
+  const auto design = node.find("design");
+  if (at_inputs) {
+    if (design) {
+      design->fail("a gp prior with the identity design is predicted at inputs");
+    }
+    points.inputs = node.at("inputs").matrix(process->inputs.cols());
+    return points.inputs.rows();
+  }
+  if (inputs) {
+    inputs->fail("only a gp prior with the identity design is predicted at inputs; give a design");
+  }
+  const JsonNode given = node.at("design");
+  Design rows = read_design(given, model.dimension());
+  if (auto* dense = std::get_if<Matrix>(&rows)) {
+    points.design = std::move(*dense);
+  } else if (auto* sparse = std::get_if<SparseMatrix>(&rows)) {
+    points.design = std::move(*sparse);
+  } else {
+    SparseMatrix identity(model.dimension(), model.dimension());
+    identity.setIdentity();
+    points.design = std::move(identity);
+  }
+  return std::visit([](const auto& m) { return static_cast<Index>(m.rows()); }, points.design);
+}
+
+SiteArguments read_arguments(const JsonNode& node, const SiteBlock& block, Index rows) {
+  SiteArguments arguments;
+  const auto given = node.find("parameters");
+  if (!given) {
+    return arguments;
+  }
+  std::vector<std::string> names;
+  for (const auto& parameter : block.parameters()) {
+    names.push_back(parameter.name);
+  }
+  given->expect_fields(names);
+  for (const auto& name : names) {
+    if (const auto value = given->find(name)) {
+      arguments[name] = value->broadcast(rows);
+    }
+  }
+  return arguments;
+}
+
+/// A parameter written by row but the same in all rows holds for new rows, too. Censoring describes how an old response
+/// was recorded and does not.
+SiteArguments complete_arguments(const SiteBlock& block, SiteArguments given) {
+  for (const auto& parameter : block.parameters()) {
+    const bool constant = (parameter.values.array() == parameter.values[0]).all();
+    if (constant && parameter.name != "censored") {
+      given.try_emplace(parameter.name, one(parameter.values[0]));
+    }
+  }
+  return given;
+}
+
+/// Responses outside the likelihood's support are refused here, before any inference.
+void check_responses(const JsonNode& y, const SiteBlock& block, const PredictionRequest& request) {
+  SiteArguments arguments = request.points.arguments;
+  for (const auto& parameter : block.parameters()) {
+    if (arguments.contains(parameter.name)) {
+      continue;
+    }
+    // What may be left out of a block has a default for new rows, too.
+    if (parameter.name == "censored" || parameter.name == "exposure") {
+      arguments[parameter.name] = one(parameter.name == "exposure" ? 1.0 : 0.0);
+    } else {
+      y.fail(fmt::format("{} varies by row; predict.parameters must give it for the new rows", parameter.name));
+    }
+  }
+  located(y, [&] { return block.with(*request.responses, arguments); });
+}
+
+PredictionRequest read_prediction(const JsonNode& node, const Model& model) {
+  node.expect_fields({"inputs", "design", "offset", "y", "parameters", "block"});
+  PredictionRequest request;
+  const Index rows = read_points(node, model, request.points);
+  if (const auto offset = node.find("offset")) {
+    request.points.offset = offset->broadcast(rows);
+  }
+  const auto blocks = static_cast<Index>(model.sites.size());
+  const auto block = node.find("block");
+  if (block) {
+    request.points.block = static_cast<int>(block->integer(0, blocks - 1));
+  } else if (blocks > 1) {
+    for (const char* field : {"y", "parameters"}) {
+      if (const auto given = node.find(field)) {
+        given->fail(
+            fmt::format("the model has {} blocks of sites; \"block\" must say whose likelihood is meant", blocks));
+      }
+    }
+    request.latent_only = true;
+  }
+  const SiteBlock& sites = *model.sites[static_cast<std::size_t>(request.points.block)];
+  request.points.arguments = complete_arguments(sites, read_arguments(node, sites, rows));
+  if (const auto y = node.find("y")) {
+    request.responses = y->numbers(rows);
+    check_responses(*y, sites, request);
+  }
+  return request;
+}
+
+}  // namespace
+
+Problem parse_problem(std::string_view text, std::string_view name) {
+  const std::string file(name);
+  const nlohmann::json document = parse_json(text, file);
+  const JsonNode root(document, file);
+  if (!document.is_object()) {
+    root.fail("expected a JSON object");
+  }
+  const std::string format = root.at("format").text();
+  if (format != problem_format) {
+    root.at("format").fail(fmt::format("found {}, expected \"{}\"", in_quotes(format), problem_format));
+  }
+  root.expect_fields({"format", "prior", "design", "offset", "sites", "predict"});
+  Problem problem;
+  Model& model = problem.model;
+  model.prior = read_prior(root.at("prior"));
+  const Index dimension = dimension_of(model.prior);
+  if (dimension == 0) {
+    root.at("prior").fail("has dimension 0; expected at least 1");
+  }
+  if (const auto design = root.find("design")) {
+    model.design = read_design(*design, dimension);
+  }
+  const Index rows = rows_of(model.design, dimension);
+  if (rows == 0) {
+    root.at("design").fail("has no rows; expected at least one");
+  }
+  model.sites = read_sites(root.at("sites"), rows);
+  if (const auto offset = root.find("offset")) {
+    model.offset = offset->broadcast(rows);
+  }
+  located(root, [&] { model.validate(); });
+  if (const auto predict = root.find("predict")) {
+    problem.prediction = read_prediction(*predict, model);
+  }
+  return problem;
+}
+
+Problem read_problem(const std::filesystem::path& path) {
+  const std::string start = first_bytes(path, 1024);
+  if (start.find('\0') != std::string::npos) {
+    throw InvalidFile(path.string() + ": contains a NUL byte; a problem is JSON text");
+  }
+  return parse_problem(read_text_file(path, max_problem_bytes), path.string());
+}
+
+}  // namespace gaussmith

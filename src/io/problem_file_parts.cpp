@@ -1,0 +1,201 @@
+#include "io/problem_file_parts.hpp"
+
+#include "io/problem_file_kernel.hpp"
+#include "io/text.hpp"
+
+#include <fmt/format.h>
+
+namespace gaussmith {
+
+namespace {
+
+Vector read_mean(const JsonNode& prior, Index dimension) {
+  const auto mean = prior.find("mean");
+  return mean ? mean->broadcast(dimension) : Vector::Zero(dimension);
+}
+
+Isotropic read_isotropic(const JsonNode& node) {
+  node.expect_fields({"type", "dim", "mean", "variance"});
+  const Index dimension = node.at("dim").integer(1, max_declared_size);
+  return {.mean = read_mean(node, dimension), .variance = node.at("variance").number()};
+}
+
+Diagonal read_diagonal(const JsonNode& node) {
+  node.expect_fields({"type", "mean", "variance"});
+  const Vector variance = node.at("variance").numbers();
+  return {.mean = read_mean(node, variance.size()), .variance = variance};
+}
+
+DenseGaussian read_dense_prior(const JsonNode& node) {
+  node.expect_fields({"type", "mean", "covariance"});
+  const JsonNode covariance = node.at("covariance");
+  const auto dimension = static_cast<Index>(covariance.array_size());
+  return {.mean = read_mean(node, dimension), .covariance = covariance.matrix(dimension)};
+}
+
+GaussianProcess read_process(const JsonNode& node) {
+  node.expect_fields({"type", "inputs", "kernel", "mean"});
+  GaussianProcess process;
+  process.inputs = node.at("inputs").matrix();
+  if (process.inputs.rows() == 0 || process.inputs.cols() == 0) {
+    node.at("inputs").fail("expected at least one row with at least one number");
+  }
+  process.kernel = read_kernel(node.at("kernel"), process.inputs.cols());
+  if (const auto mean = node.find("mean")) {
+    process.mean = mean->number();
+  }
+  return process;
+}
+
+void expect_columns(const JsonNode& node, Index found, Index dimension) {
+  if (found != dimension) {
+    node.fail(fmt::format("has {} columns, but the prior has dimension {}", found, dimension));
+  }
+}
+
+}  // namespace
+
+Prior read_prior(const JsonNode& node) {
+  const std::string type = node.at("type").text();
+  if (type == "isotropic") {
+    return read_isotropic(node);
+  }
+  if (type == "diagonal") {
+    return read_diagonal(node);
+  }
+  if (type == "dense") {
+    return read_dense_prior(node);
+  }
+  if (type == "gp") {
+    return read_process(node);
+  }
+  if (type == "none") {
+    node.expect_fields({"type", "dim"});
+    return NoGaussian{node.at("dim").integer(1, max_declared_size)};
+  }
+  const std::string accepted = "isotropic, diagonal, dense, gp or none";
+  if (type == "precision") {
+    node.at("type").fail("sparse precision priors are not available yet; accepted: " + accepted);
+  }
+  node.at("type").fail(fmt::format("unknown prior {}; accepted: {}", in_quotes(type), accepted));
+}
+
+Index dimension_of(const Prior& prior) {
+  struct Size {
+    Index operator()(const Isotropic& p) const { return p.mean.size(); }
+    Index operator()(const Diagonal& p) const { return p.variance.size(); }
+    Index operator()(const DenseGaussian& p) const { return p.covariance.rows(); }
+    Index operator()(const GaussianProcess& p) const { return p.inputs.rows(); }
+    Index operator()(const NoGaussian& p) const { return p.dimension; }
+    Index operator()(const SparsePrecision& p) const { return p.precision.rows(); }
+  };
+  return std::visit(Size{}, prior);
+}
+
+Design read_design(const JsonNode& node, Index dimension) {
+  const std::string type = node.at("type").text();
+  if (type == "identity") {
+    node.expect_fields({"type"});
+    return Identity{};
+  }
+  if (type == "dense") {
+    node.expect_fields({"type", "rows"});
+    Matrix rows = node.at("rows").matrix();
+    if (rows.rows() > 0) {
+      expect_columns(node, rows.cols(), dimension);
+    }
+    return rows;
+  }
+  if (type == "sparse") {
+    node.expect_fields({"type", "shape", "triplets"});
+    SparseMatrix matrix = node.sparse();
+    expect_columns(node, matrix.cols(), dimension);
+    return matrix;
+  }
+  node.at("type").fail(fmt::format("unknown design {}; accepted: identity, dense or sparse", in_quotes(type)));
+}
+
+Index rows_of(const Design& design, Index dimension) {
+  if (const auto* dense = std::get_if<Matrix>(&design)) {
+    return dense->rows();
+  }
+  if (const auto* sparse = std::get_if<SparseMatrix>(&design)) {
+    return sparse->rows();
+  }
+  return dimension;
+}
+
+const LikelihoodInfo& read_likelihood(const JsonNode& block) {
+  const std::string type = block.at("type").text();
+  std::vector<std::string> names;
+  for (const auto& info : likelihood_catalogue()) {
+    if (info.traits.name == type) {
+      return info;
+    }
+    names.push_back(info.traits.name);
+  }
+  block.at("type").fail(fmt::format("unknown likelihood {}; accepted: {}", in_quotes(type), list_of(names)));
+}
+
+nlohmann::ordered_json vector_json(const Vector& values) {
+  auto out = nlohmann::ordered_json::array();
+  for (const double value : values) {
+    out.push_back(value);
+  }
+  return out;
+}
+
+nlohmann::ordered_json matrix_json(const Matrix& matrix) {
+  auto out = nlohmann::ordered_json::array();
+  for (Index i = 0; i < matrix.rows(); ++i) {
+    out.push_back(vector_json(matrix.row(i)));
+  }
+  return out;
+}
+
+nlohmann::ordered_json prior_json(const Prior& prior) {
+  using Json = nlohmann::ordered_json;
+  struct Write {
+    Json operator()(const Isotropic& p) const {
+      return {{"type", "isotropic"}, {"dim", p.mean.size()}, {"mean", vector_json(p.mean)}, {"variance", p.variance}};
+    }
+    Json operator()(const Diagonal& p) const {
+      return {{"type", "diagonal"}, {"mean", vector_json(p.mean)}, {"variance", vector_json(p.variance)}};
+    }
+    Json operator()(const DenseGaussian& p) const {
+      return {{"type", "dense"}, {"mean", vector_json(p.mean)}, {"covariance", matrix_json(p.covariance)}};
+    }
+    Json operator()(const GaussianProcess& p) const {
+      return {{"type", "gp"}, {"inputs", matrix_json(p.inputs)}, {"kernel", kernel_json(*p.kernel)}, {"mean", p.mean}};
+    }
+    Json operator()(const NoGaussian& p) const { return {{"type", "none"}, {"dim", p.dimension}}; }
+    Json operator()(const SparsePrecision&) const {
+      throw InvalidModel("sparse precision priors cannot be written yet");
+    }
+  };
+  return std::visit(Write{}, prior);
+}
+
+nlohmann::ordered_json design_json(const Design& design) {
+  nlohmann::ordered_json out;
+  if (const auto* dense = std::get_if<Matrix>(&design)) {
+    out["type"] = "dense";
+    out["rows"] = matrix_json(*dense);
+  } else if (const auto* sparse = std::get_if<SparseMatrix>(&design)) {
+    out["type"] = "sparse";
+    out["shape"] = {sparse->rows(), sparse->cols()};
+    out["triplets"] = nlohmann::ordered_json::array();
+    for (Index i = 0; i < sparse->outerSize(); ++i) {
+      for (SparseMatrix::InnerIterator it(*sparse, i); it; ++it) {
+        out["triplets"].push_back({it.row(), it.col(), it.value()});
+      }
+    }
+  } else if (std::holds_alternative<Identity>(design)) {
+    out["type"] = "identity";
+  } else {
+    throw InvalidModel("a matrix-free design cannot be written");
+  }
+  return out;
+}
+
+}  // namespace gaussmith

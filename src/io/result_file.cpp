@@ -1,0 +1,159 @@
+#include "gaussmith/files.hpp"
+#include "gaussmith/version.hpp"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace gaussmith {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Non-finite numbers become null when written.
+Json array(const Vector& values) {
+  Json out = Json::array();
+  for (const double value : values) {
+    out.push_back(value);
+  }
+  return out;
+}
+
+Json moments(const Marginals& marginals) {
+  return {{"mean", array(marginals.mean)}, {"variance", array(marginals.variance)}};
+}
+
+/// A model with one block has the short names likelihood.scale beside sites[0].scale.
+void put(Json& out, const std::string& name, double value, bool one_block) {
+  out[name] = value;
+  constexpr std::string_view first_block = "sites[0].";
+  if (one_block && name.starts_with(first_block)) {
+    out["likelihood." + name.substr(first_block.size())] = value;
+  }
+}
+
+Json parameters(const Posterior& posterior, const std::vector<Parameter>& all) {
+  const bool one_block = posterior.model().sites.size() == 1;
+  Json out = Json::object();
+  for (const Parameter& parameter : all) {
+    put(out, parameter.name, parameter.value, one_block);
+  }
+  return out;
+}
+
+Json gradient(const Posterior& posterior, const std::vector<Parameter>& all) {
+  const bool one_block = posterior.model().sites.size() == 1;
+  const auto values = posterior.gradient();
+  Json out = Json::object();
+  for (const Parameter& parameter : all) {
+    if (const auto found = values.find(parameter.name); found != values.end()) {
+      put(out, found->first, found->second, one_block);
+    }
+  }
+  return out;
+}
+
+Json prediction(const Posterior& posterior, const PredictionRequest& request, std::vector<std::string>& warnings) {
+  const Prediction predicted = posterior.predict(request.points);
+  Json out;
+  out["latent_mean"] = array(predicted.latent_mean());
+  out["latent_variance"] = array(predicted.latent_variance());
+  if (request.latent_only || !predicted.has_response()) {
+    warnings.push_back("prediction has latent quantities only: " +
+                       (request.latent_only ? "the model has several blocks of sites and predict.block chooses none"
+                                            : predicted.missing()));
+    return out;
+  }
+  out["mean"] = array(predicted.response_mean());
+  out["variance"] = array(predicted.response_variance());
+  if (const Vector probability = predicted.response_probability(); probability.size() > 0) {
+    out["probability"] = array(probability);
+  }
+  if (request.responses) {
+    out["log_density"] = array(predicted.log_density(*request.responses));
+  }
+  return out;
+}
+
+Json learning(const LearnReport& report) {
+  Json out;
+  out["status"] = std::string(to_string(report.status));
+  out["message"] = report.message;
+  out["evaluations"] = report.evaluations;
+  out["failed_evaluations"] = report.failed_evaluations;
+  out["initial_objective"] = report.initial_objective;
+  out["objective"] = report.objective;
+  out["residual"] = report.residual;
+  out["best_start"] = report.best_start;
+  out["start_objectives"] = report.start_objectives;
+  out["parameters"] = Json::array();
+  for (const LearnedParameter& parameter : report.parameters) {
+    out["parameters"].push_back({{"name", parameter.name},
+                                 {"initial", parameter.initial},
+                                 {"value", parameter.value},
+                                 {"gradient", parameter.gradient},
+                                 {"fixed", parameter.fixed},
+                                 {"at_bound", parameter.at_bound}});
+  }
+  return out;
+}
+
+/// One line a field: a result stays readable although its arrays are long.
+std::string write_fields(const Json& fields) {
+  std::string text = "{";
+  const char* separator = "\n  ";
+  for (const auto& [key, value] : fields.items()) {
+    text += separator;
+    text += Json(key).dump() + ": " + value.dump();
+    separator = ",\n  ";
+  }
+  return text + "\n}\n";
+}
+
+}  // namespace
+
+std::string result_json(const Posterior& posterior, const ResultContent& content) {
+  const Report& report = posterior.report();
+  const std::vector<Parameter> all = posterior.model().parameters();
+  // After a numerical failure there is no Gaussian to ask.
+  const bool usable = report.status != Status::numerical_failure;
+  const bool learned = content.learning == nullptr || content.learning->status == Status::converged;
+
+  std::vector<std::string> warnings = report.warnings;
+  warnings.insert(warnings.end(), content.warnings.begin(), content.warnings.end());
+
+  Json out;
+  out["format"] = "gaussmith-result/1";
+  out["method"] = std::string(name_of(posterior.method()));
+  out["version"] = std::string(version);
+  out["log_evidence"] = posterior.log_evidence().value;
+  out["evidence_kind"] = std::string(to_string(posterior.log_evidence().kind));
+  out["converged"] = report.converged() && learned;
+  out["iterations"] = report.iterations;
+  out["seconds"] = content.seconds.value_or(report.seconds);
+  out["weights"] = usable ? moments(posterior.weights()) : Json();
+  out["latent"] = usable ? moments(posterior.latent()) : Json();
+  out["parameters"] = parameters(posterior, all);
+  out["gradient"] = usable ? gradient(posterior, all) : Json();
+  if (content.prediction != nullptr) {
+    out["prediction"] = usable ? prediction(posterior, *content.prediction, warnings) : Json();
+  }
+  out["warnings"] = warnings;
+  out["message"] = report.message;
+  out["residual"] = report.residual;
+  out["tolerance"] = report.tolerance;
+  out["core"] = report.core;
+  out["numerics"] = {{"jitter", report.jittered},
+                     {"clipped", report.clipped},
+                     {"skipped", report.skipped},
+                     {"negative_precisions", report.negative_precisions}};
+  if (content.learning != nullptr) {
+    out["learning"] = learning(*content.learning);
+  }
+  if (!content.notes.empty()) {
+    out["notes"] = content.notes;
+  }
+  return write_fields(out);
+}
+
+}  // namespace gaussmith

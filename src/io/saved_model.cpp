@@ -1,0 +1,423 @@
+#include "gaussmith/files.hpp"
+#include "gaussmith/version.hpp"
+#include "io/atomic_file.hpp"
+#include "io/checksum.hpp"
+#include "io/input_file.hpp"
+#include "io/problem_file_parts.hpp"
+#include "io/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+namespace gaussmith {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view model_family = "gaussmith-model/";
+constexpr std::string_view model_format = "gaussmith-model/1";
+constexpr std::size_t max_model_bytes = std::size_t{4} << 30;
+
+// --- Writing ---
+
+void require_finite(const Vector& values, const char* what) {
+  if (!values.allFinite()) {
+    throw InvalidModel(fmt::format("the fitted {} is not finite; such a model cannot be saved", what));
+  }
+}
+
+/// Rows of the lower triangle, each one entry longer than the last.
+Json lower_json(const Matrix& factor) {
+  Json out = Json::array();
+  for (Index i = 0; i < factor.rows(); ++i) {
+    out.push_back(vector_json(factor.row(i).head(i + 1)));
+  }
+  return out;
+}
+
+Json block_json(const SiteBlock& block, const std::vector<std::string>& row_arguments) {
+  Json out;
+  out["type"] = block.traits().name;
+  for (const SiteParameter& parameter : block.parameters()) {
+    out[parameter.name] = parameter.values[0];
+  }
+  out["row_arguments"] = row_arguments;
+  return out;
+}
+
+Json features_json(const FeatureCoding& coding) {
+  Json out;
+  out["columns"] = Json::array();
+  for (const FeatureColumn& column : coding.columns) {
+    Json entry;
+    entry["name"] = column.name;
+    if (column.type == ColumnType::numeric) {
+      entry["mean"] = column.mean;
+      entry["sd"] = column.sd;
+    } else {
+      entry["levels"] = column.levels;
+      entry["drop_first_level"] = column.drop_first_level;
+    }
+    out["columns"].push_back(std::move(entry));
+  }
+  if (coding.is_sparse) {
+    out["sparse_features"] = coding.sparse_features;
+    out["sparse_mean"] = vector_json(coding.sparse_mean);
+    out["sparse_sd"] = vector_json(coding.sparse_sd);
+  }
+  return out;
+}
+
+const char* kind_name(ResponseKind kind) {
+  switch (kind) {
+    case ResponseKind::sign:
+      return "sign";
+    case ResponseKind::count:
+      return "count";
+    case ResponseKind::positive:
+      return "positive";
+    case ResponseKind::real:
+      break;
+  }
+  return "real";
+}
+
+Json target_json(const TargetCoding& coding) {
+  return {{"column", coding.column},
+          {"kind", kind_name(coding.kind)},
+          {"negative", coding.negative},
+          {"positive", coding.positive},
+          {"note", coding.note}};
+}
+
+// --- Reading ---
+
+/// A response that every likelihood of the kind accepts: saved blocks keep no data, only their likelihood.
+double stand_in_response(ResponseKind kind) { return kind == ResponseKind::sign || kind == ResponseKind::positive; }
+
+void read_block(const JsonNode& node, FittedGaussian& fitted) {
+  const LikelihoodInfo& info = read_likelihood(node);
+  std::vector<std::string> names;
+  for (const auto& argument : info.arguments) {
+    names.push_back(argument.name);
+  }
+  std::vector<std::string> fields = names;
+  fields.insert(fields.begin(), {"type", "row_arguments"});
+  node.expect_fields(fields);
+  SiteArguments arguments;
+  for (const std::string& name : names) {
+    if (const auto given = node.find(name)) {
+      arguments[name] = one(given->number());
+    }
+  }
+  std::vector<std::string> by_row = node.at("row_arguments").texts();
+  for (const std::string& name : by_row) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      node.at("row_arguments").fail(fmt::format("the likelihood has no argument {}", in_quotes(name)));
+    }
+  }
+  try {
+    fitted.sites.push_back(observe(info.traits.name, one(stand_in_response(info.traits.response)), arguments));
+  } catch (const InvalidModel& error) {
+    node.fail(error.what());
+  }
+  fitted.row_arguments.push_back(std::move(by_row));
+}
+
+Matrix read_lower(const JsonNode& node) {
+  const auto size = static_cast<Index>(node.array_size());
+  Matrix factor = Matrix::Zero(size, size);
+  for (Index i = 0; i < size; ++i) {
+    const JsonNode row = node.element(static_cast<std::size_t>(i));
+    factor.row(i).head(i + 1) = row.numbers(i + 1);
+    if (!(factor(i, i) > 0.0)) {
+      row.fail(fmt::format("expected a positive diagonal, found {}", factor(i, i)));
+    }
+  }
+  return factor;
+}
+
+/// The same checks as for a model to be fitted.
+void check_prior(const JsonNode& node, const Prior& prior) {
+  const Index dimension = dimension_of(prior);
+  if (dimension == 0) {
+    node.fail("has dimension 0; expected at least 1");
+  }
+  const Model model{.prior = prior, .sites = {observe("gaussian", Vector::Zero(dimension), {{"variance", one(1.0)}})}};
+  try {
+    model.validate();
+  } catch (const InvalidModel& error) {
+    node.fail(error.what());
+  }
+}
+
+FittedGaussian read_fitted(const JsonNode& root) {
+  FittedGaussian fitted;
+  fitted.prior = read_prior(root.at("prior"));
+  const Index dimension = dimension_of(fitted.prior);
+  check_prior(root.at("prior"), fitted.prior);
+  const JsonNode blocks = root.at("sites");
+  for (std::size_t b = 0; b < blocks.array_size(); ++b) {
+    read_block(blocks.element(b), fitted);
+  }
+  if (fitted.sites.empty()) {
+    blocks.fail("expected at least one block of sites");
+  }
+  const JsonNode form = root.at("form");
+  if (form.text() == "covariance") {
+    fitted.form = CoreForm::covariance;
+    fitted.design = read_design(root.at("design"), dimension);
+    const Index rows = rows_of(fitted.design, dimension);
+    fitted.precision = root.at("precision").numbers(rows);
+    fitted.dual = root.at("dual").numbers(rows);
+  } else if (form.text() == "precision") {
+    fitted.form = CoreForm::precision;
+    fitted.coordinates = root.at("coordinates").numbers();
+    fitted.factor = read_lower(root.at("factor"));
+    if (fitted.coordinates.size() != fitted.factor.rows() || fitted.factor.rows() > dimension) {
+      root.at("factor").fail(fmt::format("has {} rows for {} coordinates and dimension {}", fitted.factor.rows(),
+                                         fitted.coordinates.size(), dimension));
+    }
+  } else {
+    form.fail("expected \"covariance\" or \"precision\"");
+  }
+  return fitted;
+}
+
+FeatureColumn read_feature_column(const JsonNode& node) {
+  FeatureColumn column;
+  column.name = node.at("name").text();
+  if (node.has("levels")) {
+    node.expect_fields({"name", "levels", "drop_first_level"});
+    column.type = ColumnType::text;
+    column.levels = node.at("levels").texts();
+    column.drop_first_level = node.at("drop_first_level").boolean();
+    for (std::size_t i = 1; i < column.levels.size(); ++i) {
+      if (!(column.levels[i - 1] < column.levels[i])) {
+        node.at("levels").fail("expected different levels in byte order");
+      }
+    }
+    if (column.levels.empty()) {
+      node.at("levels").fail("expected at least one level");
+    }
+    return column;
+  }
+  node.expect_fields({"name", "mean", "sd"});
+  column.mean = node.at("mean").number();
+  column.sd = node.at("sd").number();
+  if (!(column.sd > 0.0)) {
+    node.at("sd").fail(fmt::format("expected a positive number, found {}", column.sd));
+  }
+  return column;
+}
+
+Vector read_optional_size(const JsonNode& node, Index size) {
+  Vector values = node.numbers();
+  if (values.size() != 0 && values.size() != size) {
+    node.fail(fmt::format("expected none or {} numbers, found {}", size, values.size()));
+  }
+  return values;
+}
+
+FeatureCoding read_features(const JsonNode& node) {
+  node.expect_fields({"columns", "sparse_features", "sparse_mean", "sparse_sd"});
+  FeatureCoding coding;
+  const JsonNode columns = node.at("columns");
+  for (std::size_t i = 0; i < columns.array_size(); ++i) {
+    coding.columns.push_back(read_feature_column(columns.element(i)));
+  }
+  if (const auto sparse = node.find("sparse_features")) {
+    coding.is_sparse = true;
+    coding.sparse_features = sparse->integer(0, max_sparse_features);
+    coding.sparse_mean = read_optional_size(node.at("sparse_mean"), coding.sparse_features);
+    coding.sparse_sd = read_optional_size(node.at("sparse_sd"), coding.sparse_features);
+    if ((coding.sparse_sd.array() <= 0.0).any()) {
+      node.at("sparse_sd").fail("expected positive numbers");
+    }
+    if (!coding.columns.empty()) {
+      columns.fail("expected none beside sparse features");
+    }
+  }
+  return coding;
+}
+
+TargetCoding read_target(const JsonNode& node) {
+  node.expect_fields({"column", "kind", "negative", "positive", "note"});
+  TargetCoding coding;
+  coding.column = node.at("column").text();
+  const std::string kind = node.at("kind").text();
+  bool known = false;
+  for (const ResponseKind candidate :
+       {ResponseKind::real, ResponseKind::sign, ResponseKind::count, ResponseKind::positive}) {
+    if (kind == kind_name(candidate)) {
+      coding.kind = candidate;
+      known = true;
+    }
+  }
+  if (!known) {
+    node.at("kind").fail("expected real, sign, count or positive");
+  }
+  coding.negative = node.at("negative").text();
+  coding.positive = node.at("positive").text();
+  coding.note = node.at("note").text();
+  return coding;
+}
+
+EvidenceKind read_evidence_kind(const JsonNode& node) {
+  const std::string name = node.text();
+  for (const EvidenceKind kind :
+       {EvidenceKind::exact, EvidenceKind::lower_bound, EvidenceKind::approximation, EvidenceKind::estimate}) {
+    if (name == to_string(kind)) {
+      return kind;
+    }
+  }
+  node.fail("expected exact, lower-bound, approximation or estimate");
+}
+
+/// The coded features must be what the prior was fitted on.
+void check_shapes(const JsonNode& root, const SavedModel& model) {
+  const Index features = model.features.dimension() + (model.intercept ? 1 : 0);
+  const auto* process = std::get_if<GaussianProcess>(&model.fitted.prior);
+  const Index expected = process != nullptr ? process->inputs.cols() : dimension_of(model.fitted.prior);
+  if (features != expected) {
+    root.fail(fmt::format("the coding gives {} features, but the prior was fitted on {}", features, expected));
+  }
+}
+
+struct Header {
+  std::string_view checksum;
+  std::size_t bytes = 0;
+  std::string_view payload;
+};
+
+Header read_header(std::string_view text, const std::string& file) {
+  const auto refuse = [&](const std::string& message) -> void { throw InvalidFile(file + ": " + message); };
+  const auto end = text.substr(0, 200).find('\n');
+  const std::string_view line = text.substr(0, end);
+  if (!text.starts_with(model_family)) {
+    refuse(fmt::format("not a saved model; the first line must start with \"{}\"", model_format));
+  }
+  const auto first = line.find(' ');
+  const std::string_view format = line.substr(0, first);
+  if (format != model_format) {
+    refuse(fmt::format("written in the format {}; this version reads {}", in_quotes(format), model_format));
+  }
+  const auto second = first == std::string_view::npos ? first : line.find(' ', first + 1);
+  if (end == std::string_view::npos || second == std::string_view::npos) {
+    refuse("damaged: the first line is not complete");
+  }
+  Header header;
+  header.checksum = line.substr(first + 1, second - first - 1);
+  const std::string_view bytes = line.substr(second + 1);
+  const auto [stop, code] = std::from_chars(bytes.data(), bytes.data() + bytes.size(), header.bytes);
+  if (code != std::errc() || stop != bytes.data() + bytes.size()) {
+    refuse("damaged: the first line does not give the length");
+  }
+  header.payload = text.substr(end + 1);
+  return header;
+}
+
+}  // namespace
+
+std::string format_saved_model(const SavedModel& model) {
+  const FittedGaussian& fitted = model.fitted;
+  Json out;
+  out["library_version"] = std::string(version);
+  out["method"] = model.method;
+  out["log_evidence"] = model.log_evidence.value;
+  out["evidence_kind"] = std::string(to_string(model.log_evidence.kind));
+  out["converged"] = model.converged;
+  out["training_rows"] = model.training_rows;
+  out["features"] = features_json(model.features);
+  out["target"] = target_json(model.target);
+  out["intercept"] = model.intercept;
+  out["argument_columns"] = Json::object();
+  for (const auto& [argument, column] : model.argument_columns) {
+    out["argument_columns"][argument] = column;
+  }
+  out["offset_column"] = model.offset_column;
+  out["sites"] = Json::array();
+  for (std::size_t b = 0; b < fitted.sites.size(); ++b) {
+    out["sites"].push_back(block_json(*fitted.sites[b], fitted.row_arguments[b]));
+  }
+  out["prior"] = prior_json(fitted.prior);
+  if (fitted.form == CoreForm::precision) {
+    require_finite(fitted.coordinates, "posterior mean");
+    require_finite(fitted.factor.reshaped(), "posterior precision");
+    out["form"] = "precision";
+    out["coordinates"] = vector_json(fitted.coordinates);
+    out["factor"] = lower_json(fitted.factor);
+  } else {
+    require_finite(fitted.dual, "posterior mean");
+    require_finite(fitted.precision, "site precisions");
+    out["form"] = "covariance";
+    out["design"] = design_json(fitted.design);
+    out["precision"] = vector_json(fitted.precision);
+    out["dual"] = vector_json(fitted.dual);
+  }
+  const std::string payload = out.dump() + "\n";
+  return fmt::format("{} {} {}\n", model_format, checksum_hex(payload), payload.size()) + payload;
+}
+
+SavedModel parse_saved_model(std::string_view text, std::string_view name) {
+  const std::string file(name);
+  const Header header = read_header(text, file);
+  if (header.payload.size() < header.bytes) {
+    throw InvalidFile(
+        fmt::format("{}: truncated: {} of {} bytes are there", file, header.payload.size(), header.bytes));
+  }
+  if (header.payload.size() > header.bytes) {
+    throw InvalidFile(fmt::format("{}: {} bytes too many after the model; the file was changed", file,
+                                  header.payload.size() - header.bytes));
+  }
+  if (header.checksum != checksum_hex(header.payload)) {
+    throw InvalidFile(file + ": the checksum does not match; the file was changed or damaged since it was saved");
+  }
+  const nlohmann::json document = parse_json(header.payload, file);
+  const JsonNode root(document, file);
+  root.expect_fields({"library_version", "method", "log_evidence", "evidence_kind", "converged", "training_rows",
+                      "features", "target", "intercept", "argument_columns", "offset_column", "sites", "prior", "form",
+                      "design", "precision", "dual", "coordinates", "factor"});
+  SavedModel model;
+  model.library_version = root.at("library_version").text();
+  model.method = root.at("method").text();
+  const JsonNode evidence = root.at("log_evidence");
+  model.log_evidence.value = evidence.json().is_null() ? std::numeric_limits<double>::quiet_NaN() : evidence.number();
+  model.log_evidence.kind = read_evidence_kind(root.at("evidence_kind"));
+  model.converged = root.at("converged").boolean();
+  model.training_rows = root.at("training_rows").integer(0, std::numeric_limits<int>::max());
+  model.features = read_features(root.at("features"));
+  model.target = read_target(root.at("target"));
+  model.intercept = root.at("intercept").boolean();
+  const JsonNode columns = root.at("argument_columns");
+  columns.expect_fields({"trials", "exposure", "censored"});
+  for (const char* argument : {"trials", "exposure", "censored"}) {
+    if (const auto column = columns.find(argument)) {
+      model.argument_columns[argument] = column->text();
+    }
+  }
+  model.offset_column = root.at("offset_column").text();
+  model.fitted = read_fitted(root);
+  check_shapes(root, model);
+  return model;
+}
+
+void write_file(const std::filesystem::path& path, std::string_view content) { write_atomically(path, content); }
+
+void save_model(const std::filesystem::path& path, const SavedModel& model) {
+  write_file(path, format_saved_model(model));
+}
+
+SavedModel load_model(const std::filesystem::path& path) {
+  const std::string start = first_bytes(path, model_family.size());
+  if (!start.empty() && start != model_family) {
+    (void)read_header(start, path.string());
+  }
+  return parse_saved_model(read_text_file(path, max_model_bytes), path.string());
+}
+
+}  // namespace gaussmith

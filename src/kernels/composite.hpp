@@ -1,0 +1,32 @@
+#pragma once
+// What sums and products share: their terms, and parameters called terms[0].signal_sd and so on.
+
+#include "kernels/family.hpp"
+
+namespace gaussmith {
+
+class Composite : public Kernel {
+ public:
+  [[nodiscard]] std::string_view name() const final { return family_->info.name; }
+  void check_dimension(Index input_dimension) const final;
+  [[nodiscard]] std::vector<KernelParameter> parameters() const final;
+  [[nodiscard]] KernelHandle with_parameters(ConstSpan values) const final;
+  [[nodiscard]] std::vector<KernelHandle> terms() const final { return terms_; }
+
+ protected:
+  /// Throws InvalidModel without terms or with an empty handle. `family` outlives the kernel.
+  Composite(const Family& family, std::vector<KernelHandle> terms);
+
+  /// The same combination of other terms.
+  [[nodiscard]] virtual KernelHandle rebuild(std::vector<KernelHandle> terms) const = 0;
+
+  [[nodiscard]] const std::vector<KernelHandle>& parts() const { return terms_; }
+  [[nodiscard]] Index parameter_count() const { return parameter_count_; }
+
+ private:
+  const Family* family_;
+  std::vector<KernelHandle> terms_;
+  Index parameter_count_ = 0;
+};
+
+}  // namespace gaussmith

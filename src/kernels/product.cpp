@@ -1,0 +1,77 @@
+#include "kernels/composite.hpp"
+
+#include <utility>
+
+namespace gaussmith {
+
+namespace {
+
+class Product final : public Composite {
+ public:
+  explicit Product(std::vector<KernelHandle> terms) : Composite(product_family(), std::move(terms)) {}
+
+  void block(const Matrix& x, const Matrix& z, Matrix& out, int threads) const override {
+    parts().front()->block(x, z, out, threads);
+    Matrix more;
+    for (std::size_t t = 1; t < parts().size(); ++t) {
+      parts()[t]->block(x, z, more, threads);
+      out.array() *= more.array();
+    }
+  }
+
+  void gram(const Matrix& x, Matrix& out, int threads) const override {
+    parts().front()->gram(x, out, threads);
+    Matrix more;
+    for (std::size_t t = 1; t < parts().size(); ++t) {
+      parts()[t]->gram(x, more, threads);
+      out.array() *= more.array();
+    }
+  }
+
+  void diagonal(const Matrix& x, Vector& out) const override {
+    parts().front()->diagonal(x, out);
+    Vector more;
+    for (std::size_t t = 1; t < parts().size(); ++t) {
+      parts()[t]->diagonal(x, more);
+      out.array() *= more.array();
+    }
+  }
+
+  // Term t sees the weights times all other factors. Those are formed again for each t (two factors: once each), so
+  // that memory is two N x N arrays however many terms there are.
+  [[nodiscard]] Vector contract(const Matrix& x, const Matrix& weights, int threads) const override {
+    if (parts().size() == 1) return parts().front()->contract(x, weights, threads);
+    Vector gradient(parameter_count());
+    Index next = 0;
+    Matrix others, factor;
+    for (std::size_t t = 0; t < parts().size(); ++t) {
+      others = weights;
+      for (std::size_t s = 0; s < parts().size(); ++s) {
+        if (s == t) continue;
+        parts()[s]->gram(x, factor, threads);
+        others.array() *= factor.array();
+      }
+      const Vector part = parts()[t]->contract(x, others, threads);
+      gradient.segment(next, part.size()) = part;
+      next += part.size();
+    }
+    return gradient;
+  }
+
+ private:
+  [[nodiscard]] KernelHandle rebuild(std::vector<KernelHandle> terms) const override {
+    return product(std::move(terms));
+  }
+};
+
+}  // namespace
+
+KernelHandle product(std::vector<KernelHandle> terms) { return std::make_shared<Product>(std::move(terms)); }
+
+const Family& product_family() {
+  static const Family family{
+      {"product", "k_0 k_1 ...", "product of the kernels in terms: one function modulated by others", {}}, nullptr};
+  return family;
+}
+
+}  // namespace gaussmith

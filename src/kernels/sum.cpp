@@ -1,0 +1,65 @@
+#include "kernels/composite.hpp"
+
+#include <utility>
+
+namespace gaussmith {
+
+namespace {
+
+class Sum final : public Composite {
+ public:
+  explicit Sum(std::vector<KernelHandle> terms) : Composite(sum_family(), std::move(terms)) {}
+
+  void block(const Matrix& x, const Matrix& z, Matrix& out, int threads) const override {
+    parts().front()->block(x, z, out, threads);
+    Matrix more;
+    for (std::size_t t = 1; t < parts().size(); ++t) {
+      parts()[t]->block(x, z, more, threads);
+      out += more;
+    }
+  }
+
+  void gram(const Matrix& x, Matrix& out, int threads) const override {
+    parts().front()->gram(x, out, threads);
+    Matrix more;
+    for (std::size_t t = 1; t < parts().size(); ++t) {
+      parts()[t]->gram(x, more, threads);
+      out += more;
+    }
+  }
+
+  void diagonal(const Matrix& x, Vector& out) const override {
+    parts().front()->diagonal(x, out);
+    Vector more;
+    for (std::size_t t = 1; t < parts().size(); ++t) {
+      parts()[t]->diagonal(x, more);
+      out += more;
+    }
+  }
+
+  [[nodiscard]] Vector contract(const Matrix& x, const Matrix& weights, int threads) const override {
+    Vector gradient(parameter_count());
+    Index next = 0;
+    for (const auto& term : parts()) {
+      const Vector part = term->contract(x, weights, threads);
+      gradient.segment(next, part.size()) = part;
+      next += part.size();
+    }
+    return gradient;
+  }
+
+ private:
+  [[nodiscard]] KernelHandle rebuild(std::vector<KernelHandle> terms) const override { return sum(std::move(terms)); }
+};
+
+}  // namespace
+
+KernelHandle sum(std::vector<KernelHandle> terms) { return std::make_shared<Sum>(std::move(terms)); }
+
+const Family& sum_family() {
+  static const Family family{{"sum", "k_0 + k_1 + ...", "sum of the kernels in terms: independent functions added", {}},
+                             nullptr};
+  return family;
+}
+
+}  // namespace gaussmith

@@ -1,0 +1,31 @@
+#pragma once
+// Bounded maximisation of a smooth function that may fail at some points (NLopt inside).
+
+#include "gaussmith/report.hpp"
+#include "gaussmith/types.hpp"
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace gaussmith {
+
+struct Evaluation {
+  double value;
+  Vector gradient;
+};
+
+struct Ascent {
+  double value;  ///< The best seen; -inf when every evaluation failed.
+  Status status;
+  std::string message;
+};
+
+/// Maximises f inside the box by L-BFGS, then by sequential quadratic programming from the best point when the
+/// projected gradient is still above the tolerance. A failed evaluation (empty) makes the line search step back. `stop`
+/// ends the search after the current evaluation.
+[[nodiscard]] Ascent maximise(const std::function<std::optional<Evaluation>(const Vector&)>& f,
+                              const std::function<bool()>& stop, const Vector& start, const Vector& lower,
+                              const Vector& upper, int max_evaluations, double tolerance);
+
+}  // namespace gaussmith

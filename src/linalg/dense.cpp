@@ -1,0 +1,144 @@
+#include "linalg/dense.hpp"
+
+#include <cblas.h>
+#include <lapacke.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+namespace gaussmith {
+
+namespace {
+
+lapack_int as_int(Index n) { return static_cast<lapack_int>(n); }
+/// LAPACK wants a leading dimension of at least one even for empty matrices.
+lapack_int leading(Index stride) { return as_int(std::max<Index>(1, stride)); }
+
+}  // namespace
+
+bool cholesky(Matrix& a) {
+  assert(a.rows() == a.cols());
+  if (a.rows() == 0) return true;
+  const auto info = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', as_int(a.rows()), a.data(), leading(a.rows()));
+  // dpotrf lets a NaN through when it stands off the diagonal path it tests.
+  return info == 0 && a.diagonal().allFinite();
+}
+
+void invert_lower(Matrix& lower) {
+  if (lower.rows() == 0) return;
+  [[maybe_unused]] const auto info =
+      LAPACKE_dtrtri_work(LAPACK_COL_MAJOR, 'L', 'N', as_int(lower.rows()), lower.data(), leading(lower.rows()));
+  assert(info == 0);
+}
+
+void lower_transposed_times_lower(Matrix& lower) {
+  if (lower.rows() == 0) return;
+  LAPACKE_dlauum_work(LAPACK_COL_MAJOR, 'L', as_int(lower.rows()), lower.data(), leading(lower.rows()));
+}
+
+void solve_lower(const Matrix& lower, MatrixView b) {
+  if (b.size() == 0) return;
+  cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, as_int(b.rows()), as_int(b.cols()), 1.0,
+              lower.data(), leading(lower.rows()), b.data(), leading(b.outerStride()));
+}
+
+void solve_lower_transposed(const Matrix& lower, MatrixView b) {
+  if (b.size() == 0) return;
+  cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, as_int(b.rows()), as_int(b.cols()), 1.0,
+              lower.data(), leading(lower.rows()), b.data(), leading(b.outerStride()));
+}
+
+void solve_lower(const Matrix& lower, Vector& b) {
+  cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, as_int(b.size()), lower.data(),
+              leading(lower.rows()), b.data(), 1);
+}
+
+void solve_lower_transposed(const Matrix& lower, Vector& b) {
+  cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, as_int(b.size()), lower.data(),
+              leading(lower.rows()), b.data(), 1);
+}
+
+Vector symmetric_times(const Matrix& symmetric_lower, const Vector& x) {
+  Vector out(x.size());
+  cblas_dsymv(CblasColMajor, CblasLower, as_int(x.size()), 1.0, symmetric_lower.data(), leading(symmetric_lower.rows()),
+              x.data(), 1, 0.0, out.data(), 1);
+  return out;
+}
+
+Matrix symmetric_times(const Matrix& symmetric_lower, const Matrix& x) {
+  Matrix out(x.rows(), x.cols());
+  if (out.size() == 0) return out;
+  cblas_dsymm(CblasColMajor, CblasLeft, CblasLower, as_int(x.rows()), as_int(x.cols()), 1.0, symmetric_lower.data(),
+              leading(symmetric_lower.rows()), x.data(), leading(x.outerStride()), 0.0, out.data(),
+              leading(out.rows()));
+  return out;
+}
+
+void add_gram(double alpha, ConstMatrixView a, double beta, Matrix& c) {
+  cblas_dsyrk(CblasColMajor, CblasLower, CblasTrans, as_int(a.cols()), as_int(a.rows()), alpha, a.data(),
+              leading(a.outerStride()), beta, c.data(), leading(c.rows()));
+}
+
+void add_outer(double alpha, ConstMatrixView a, double beta, Matrix& c) {
+  cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, as_int(a.rows()), as_int(a.cols()), alpha, a.data(),
+              leading(a.outerStride()), beta, c.data(), leading(c.rows()));
+}
+
+namespace {
+
+Matrix product(ConstMatrixView a, CBLAS_TRANSPOSE ta, ConstMatrixView b, CBLAS_TRANSPOSE tb) {
+  const Index rows = ta == CblasNoTrans ? a.rows() : a.cols();
+  const Index inner = ta == CblasNoTrans ? a.cols() : a.rows();
+  const Index cols = tb == CblasNoTrans ? b.cols() : b.rows();
+  Matrix out(rows, cols);
+  if (out.size() == 0) return out;
+  if (inner == 0) {
+    out.setZero();
+    return out;
+  }
+  cblas_dgemm(CblasColMajor, ta, tb, as_int(rows), as_int(cols), as_int(inner), 1.0, a.data(), leading(a.outerStride()),
+              b.data(), leading(b.outerStride()), 0.0, out.data(), leading(rows));
+  return out;
+}
+
+}  // namespace
+
+Matrix times(ConstMatrixView a, ConstMatrixView b) { return product(a, CblasNoTrans, b, CblasNoTrans); }
+Matrix transposed_times(ConstMatrixView a, ConstMatrixView b) { return product(a, CblasTrans, b, CblasNoTrans); }
+Matrix times_transposed(ConstMatrixView a, ConstMatrixView b) { return product(a, CblasNoTrans, b, CblasTrans); }
+
+void mirror_lower(Matrix& a) {
+  // Tiles keep both the read and the strided write in cache.
+  constexpr Index tile = 64;
+  const Index n = a.rows();
+  for (Index jb = 0; jb < n; jb += tile)
+    for (Index ib = jb; ib < n; ib += tile)
+      for (Index j = jb; j < std::min(jb + tile, n); ++j)
+        for (Index i = std::max(ib, j + 1); i < std::min(ib + tile, n); ++i) a(j, i) = a(i, j);
+}
+
+double half_log_determinant(const Matrix& lower) { return lower.diagonal().array().log().sum(); }
+
+PivotedCholesky pivoted_cholesky(const Matrix& a) {
+  const Index n = a.rows();
+  Matrix work = a;
+  std::vector<lapack_int> pivot(static_cast<std::size_t>(n));
+  std::vector<double> scratch(static_cast<std::size_t>(2 * n));
+  lapack_int rank = 0;
+  if (n > 0)
+    LAPACKE_dpstrf_work(LAPACK_COL_MAJOR, 'L', as_int(n), work.data(), leading(n), pivot.data(), &rank, -1.0,
+                        scratch.data());
+  PivotedCholesky result;
+  result.factor = Matrix::Zero(n, rank);
+  for (Index i = 0; i < n; ++i) {
+    const Index row = pivot[static_cast<std::size_t>(i)] - 1;
+    for (Index j = 0; j <= std::min<Index>(i, rank - 1); ++j) result.factor(row, j) = work(i, j);
+    if (i < rank) result.pivots.push_back(row);
+  }
+  for (Index i = 0; i < n; ++i)
+    result.most_negative = std::min(result.most_negative, a(i, i) - result.factor.row(i).squaredNorm());
+  return result;
+}
+
+}  // namespace gaussmith

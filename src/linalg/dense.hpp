@@ -1,0 +1,59 @@
+#pragma once
+// Dense LAPACK and BLAS calls under names that say what they do. All matrices are column-major; "lower" functions read
+// and write only the lower triangle. Eigen's own factorisations are two to three times slower here.
+
+#include "gaussmith/types.hpp"
+
+#include <vector>
+
+namespace gaussmith {
+
+using MatrixView = Eigen::Ref<Matrix>;
+using ConstMatrixView = Eigen::Ref<const Matrix>;
+
+/// a := L with a = L L', in the lower triangle. False when a is not positive definite (to working precision).
+[[nodiscard]] bool cholesky(Matrix& a);
+
+/// L := L^-1, lower triangle. L must have a nonzero diagonal. N^3 / 3 flops.
+void invert_lower(Matrix& lower);
+
+/// L := L'L, lower triangle, so that invert_lower and this give (L L')^-1. N^3 / 3 flops.
+void lower_transposed_times_lower(Matrix& lower);
+
+/// b := L^-1 b and b := L^-T b.
+void solve_lower(const Matrix& lower, MatrixView b);
+void solve_lower_transposed(const Matrix& lower, MatrixView b);
+void solve_lower(const Matrix& lower, Vector& b);
+void solve_lower_transposed(const Matrix& lower, Vector& b);
+
+/// S x for symmetric S given by its lower triangle.
+[[nodiscard]] Vector symmetric_times(const Matrix& symmetric_lower, const Vector& x);
+/// S X for symmetric S given by its lower triangle.
+[[nodiscard]] Matrix symmetric_times(const Matrix& symmetric_lower, const Matrix& x);
+
+/// c(lower) := beta c + alpha a'a.
+void add_gram(double alpha, ConstMatrixView a, double beta, Matrix& c);
+/// c(lower) := beta c + alpha a a'.
+void add_outer(double alpha, ConstMatrixView a, double beta, Matrix& c);
+
+/// a b, a' b and a b'.
+[[nodiscard]] Matrix times(ConstMatrixView a, ConstMatrixView b);
+[[nodiscard]] Matrix transposed_times(ConstMatrixView a, ConstMatrixView b);
+[[nodiscard]] Matrix times_transposed(ConstMatrixView a, ConstMatrixView b);
+
+/// Copies the lower triangle to the upper one.
+void mirror_lower(Matrix& a);
+
+/// sum_i log L_ii = half the log-determinant of L L'.
+[[nodiscard]] double half_log_determinant(const Matrix& lower);
+
+/// A = R R' for positive semi-definite A: rank-revealing Cholesky with complete pivoting.
+struct PivotedCholesky {
+  Matrix factor;               ///< R, D x rank, rows in the order of A.
+  std::vector<Index> pivots;   ///< Rows of R that form a lower triangle, first `rank` of the pivot order.
+  double most_negative = 0.0;  ///< Smallest diagonal entry of A - R R'; clearly negative when A is indefinite.
+  [[nodiscard]] Index rank() const { return factor.cols(); }
+};
+[[nodiscard]] PivotedCholesky pivoted_cholesky(const Matrix& a);
+
+}  // namespace gaussmith

@@ -1,0 +1,59 @@
+#include "model/site_rows.hpp"
+
+#include "base/parallel_blocks.hpp"
+
+#include <algorithm>
+
+namespace gaussmith {
+
+namespace {
+
+/// One virtual call covers this many rows, so its cost vanishes and the loop inside vectorises.
+constexpr Index rows_per_call = 1024;
+
+Span piece_of(Vector* whole, Index row, Index count) {
+  return whole ? Span(whole->data() + row, static_cast<std::size_t>(count)) : Span();
+}
+
+}  // namespace
+
+SiteRows::SiteRows(const std::vector<Sites>& blocks, int threads) : blocks_(&blocks), threads_(threads) {
+  for (const Sites& block : blocks) {
+    for (Index first = 0; first < block->size(); first += rows_per_call) {
+      const Index count = std::min(rows_per_call, block->size() - first);
+      pieces_.push_back({block.get(), first, rows_ + first, count});
+    }
+    rows_ += block->size();
+  }
+}
+
+void SiteRows::for_pieces(const std::function<void(const SiteBlock&, Index, Index, Index)>& body) const {
+  parallel_blocks(static_cast<Index>(pieces_.size()), 1, threads_, [&](Index begin, Index end) {
+    for (Index p = begin; p < end; ++p) {
+      const Piece& piece = pieces_[static_cast<std::size_t>(p)];
+      body(*piece.block, piece.first, piece.row, piece.count);
+    }
+  });
+}
+
+void SiteRows::log_density(const Vector& eta, Vector* value, Vector* first, Vector* second, Vector* third) const {
+  for (Vector* out : {value, first, second, third})
+    if (out) out->resize(rows_);
+  for_pieces([&](const SiteBlock& block, Index begin, Index row, Index count) {
+    block.log_density(begin, ConstSpan(eta.data() + row, static_cast<std::size_t>(count)),
+                      {piece_of(value, row, count), piece_of(first, row, count), piece_of(second, row, count),
+                       piece_of(third, row, count)});
+  });
+}
+
+double SiteRows::total(const Vector& eta) const {
+  Vector value;
+  log_density(eta, &value);
+  return value.sum();
+}
+
+bool SiteRows::all(bool SiteTraits::*property) const {
+  return std::all_of(blocks_->begin(), blocks_->end(), [&](const Sites& b) { return b->traits().*property; });
+}
+
+}  // namespace gaussmith

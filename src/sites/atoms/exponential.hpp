@@ -1,0 +1,44 @@
+#pragma once
+// f(x) = e^x, capped: rates and means that are exponential in eta.
+
+#include "numerics/taylor3.hpp"
+#include "sites/ridge.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gaussmith {
+
+/// e^min(x, 700): beyond 1e304 a log density is "impossible" whatever its digits, and a finite number keeps line
+/// searches and sums free of Inf and NaN.
+[[nodiscard]] inline double capped_exp(double x) { return std::exp(std::min(x, 700.0)); }
+
+/// The cap stops the value only, so that derivatives keep their sign.
+[[nodiscard]] inline Dual capped_exp(const Dual& x) {
+  const double e = capped_exp(x.value);
+  return {e, e * x.derivative};
+}
+template <class S>
+[[nodiscard]] Taylor<S> capped_exp(const Taylor<S>& x) {
+  const S e = capped_exp(x.value);
+  return compose(x, e, e, e, e);
+}
+
+struct ExponentialAtom {
+  template <class Real>
+  [[nodiscard]] static Real value(const Real& x) {
+    return capped_exp(x);
+  }
+
+  /// E[e^x] = e^(mean + variance/2).
+  static void expectation(ConstSpan mean, ConstSpan variance, const ExpectationSpans& out) {
+    for (std::size_t i = 0; i < mean.size(); ++i) {
+      const double e = capped_exp(mean[i] + 0.5 * variance[i]);
+      if (!out.value.empty()) out.value[i] = e;
+      if (!out.d_mean.empty()) out.d_mean[i] = e;
+      if (!out.d_variance.empty()) out.d_variance[i] = 0.5 * e;
+    }
+  }
+};
+
+}  // namespace gaussmith

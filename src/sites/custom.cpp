@@ -1,0 +1,203 @@
+// A site given by log t alone: everything else by derivative-free quadrature and central differences.
+
+#include "gaussmith/errors.hpp"
+#include "gaussmith/sites.hpp"
+#include "numerics/gaussian_integrals.hpp"
+#include "sites/validate.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace gaussmith {
+
+namespace {
+
+void put(Span out, std::size_t i, double value) {
+  if (!out.empty()) out[i] = value;
+}
+
+class CustomBlock final : public SiteBlock {
+ public:
+  CustomBlock(CustomLikelihood likelihood, Vector responses)
+      : likelihood_(std::move(likelihood)), responses_(std::move(responses)) {
+    if (!likelihood_.log_density) {
+      throw InvalidModel(likelihood_.name + ": log_density is empty; expected a function of eta and y");
+    }
+    if (!(std::isfinite(likelihood_.width) && likelihood_.width > 0.0)) {
+      throw InvalidModel(
+          fmt::format("{}: width is {}; expected a positive number", likelihood_.name, likelihood_.width));
+    }
+    traits_.name = likelihood_.name;
+    traits_.log_concave = likelihood_.log_concave;
+    traits_.smooth = likelihood_.smooth;
+    check_responses({.traits = traits_, .formula = {}, .summary = {}, .arguments = {}}, responses_);
+  }
+
+  const SiteTraits& traits() const override { return traits_; }
+  const Vector& responses() const override { return responses_; }
+  const std::vector<SiteParameter>& parameters() const override { return parameters_; }
+
+  std::shared_ptr<const SiteBlock> with(const Vector& responses, const SiteArguments& arguments) const override {
+    if (!arguments.empty()) {
+      throw InvalidModel(
+          fmt::format("{}: unknown argument '{}'; accepted: none", likelihood_.name, arguments.begin()->first));
+    }
+    return std::make_shared<const CustomBlock>(likelihood_, responses);
+  }
+
+  void log_density(Index first, ConstSpan eta, const LogDensityOut& out) const override {
+    const bool derivatives = !out.first.empty() || !out.second.empty() || !out.third.empty();
+    if (derivatives && !likelihood_.smooth) {
+      throw InvalidOption(likelihood_.name +
+                          " is not declared smooth, so it has no derivatives; set smooth = true, or " +
+                          "use a method that needs none");
+    }
+    for (std::size_t i = 0; i < eta.size(); ++i) {
+      const Index row = first + static_cast<Index>(i);
+      put(out.value, i, finite(row, eta[i]));
+      if (!derivatives) continue;
+      const std::array<double, 3> d = derivatives_at(row, eta[i]);
+      put(out.first, i, d[0]);
+      put(out.second, i, d[1]);
+      put(out.third, i, d[2]);
+    }
+  }
+
+  void expectation(Index first, ConstSpan mean, ConstSpan variance, const ExpectationOut& out) const override {
+    for (std::size_t i = 0; i < mean.size(); ++i) {
+      const Index row = first + static_cast<Index>(i);
+      GaussianExpectation e;
+      if (variance[i] == 0.0 && likelihood_.smooth) {
+        const std::array<double, 3> d = derivatives_at(row, mean[i]);
+        e = {finite(row, mean[i]), d[0], 0.5 * d[1], true};
+      } else {
+        const Hints hints(likelihood_, responses_[row]);
+        e = expectation_by_quadrature([&](double eta) { return finite(row, eta); }, mean[i], variance[i],
+                                      hints.features(), hints.kinks);
+      }
+      put(out.value, i, e.value);
+      put(out.d_mean, i, e.d_mean);
+      put(out.d_variance, i, e.d_variance);
+    }
+  }
+
+  void tilted(Index first, ConstSpan mean, ConstSpan variance, double power, const TiltedOut& out) const override {
+    for (std::size_t i = 0; i < mean.size(); ++i) {
+      const Index row = first + static_cast<Index>(i);
+      const Hints hints(likelihood_, responses_[row]);
+      const TiltedMoments t = tilted_moments([&](double eta) { return value(row, eta); }, mean[i], variance[i], power,
+                                             hints.features(), hints.kinks);
+      put(out.log_normaliser, i, t.log_normaliser);
+      put(out.mean, i, t.mean);
+      put(out.variance, i, t.variance);
+    }
+  }
+
+  void bound(Index, ConstSpan, const BoundOut&) const override { refuse("super-Gaussian form"); }
+  void bound_shape(Index, Span, Span) const override { refuse("super-Gaussian form"); }
+
+  void parameter_derivatives(Index, int parameter, ConstSpan, const ParameterOut&) const override {
+    check_learnable(*this, parameter);
+  }
+  void parameter_expectation(Index, int parameter, ConstSpan, ConstSpan, Span) const override {
+    check_learnable(*this, parameter);
+  }
+  void parameter_tilted(Index, int parameter, ConstSpan, ConstSpan, double, Span) const override {
+    check_learnable(*this, parameter);
+  }
+
+  void response(Index, ConstSpan, ConstSpan, const ResponseOut&) const override { refuse(response_distribution); }
+  void response_cdf(Index, ConstSpan, ConstSpan, ConstSpan, Span) const override { refuse(response_distribution); }
+  void response_quantile(Index, ConstSpan, ConstSpan, double, Span) const override { refuse(response_distribution); }
+  void response_sample(Index, ConstSpan, Random&, Span) const override { refuse(response_distribution); }
+
+ private:
+  static constexpr std::string_view response_distribution = "distribution of the response (only log t is known)";
+
+  // What the user told about where log t varies, for one row.
+  struct Hints {
+    Hints(const CustomLikelihood& likelihood, double y) {
+      if (likelihood.kinks) kinks = likelihood.kinks(y);
+      if (likelihood.centre) {
+        feature = {likelihood.centre(y), likelihood.width};
+        has_feature = true;
+      }
+    }
+    [[nodiscard]] std::span<const Feature> features() const { return {&feature, has_feature ? 1u : 0u}; }
+
+    std::vector<double> kinks;
+    Feature feature{0.0, 1.0};
+    bool has_feature = false;
+  };
+
+  [[noreturn]] void refuse(std::string_view what) const {
+    throw InvalidOption(
+        fmt::format("{}: a custom likelihood has no {}; use the latent mean and variance, or a catalogued "
+                    "likelihood",
+                    likelihood_.name, what));
+  }
+
+  [[noreturn]] void refuse_value(Index row, double eta, double found, std::string_view expected) const {
+    throw InvalidModel(fmt::format("{}: log density of row {} at eta = {} is {}; expected {}", likelihood_.name, row,
+                                   eta, found, expected));
+  }
+
+  // log t, which may be -inf (an impossible eta) but neither NaN nor +inf.
+  double value(Index row, double eta) const {
+    const double found = likelihood_.log_density(eta, responses_[row]);
+    if (std::isnan(found) || found == std::numeric_limits<double>::infinity()) {
+      refuse_value(row, eta, found, "a finite number or -inf");
+    }
+    return found;
+  }
+
+  // E[log t] and derivatives do not exist where t = 0.
+  double finite(Index row, double eta) const {
+    const double found = value(row, eta);
+    if (std::isinf(found)) refuse_value(row, eta, found, "a finite number");
+    return found;
+  }
+
+  // Central differences on eta +- h, ..., +- 4h: order 8 for the first two derivatives and 6 for the third.
+  std::array<double, 3> derivatives_at(Index row, double eta) const {
+    if (likelihood_.derivatives) {
+      const std::array<double, 3> d = likelihood_.derivatives(eta, responses_[row]);
+      for (const double value : d) {
+        if (!std::isfinite(value)) refuse_value(row, eta, value, "finite derivatives");
+      }
+      return d;
+    }
+    // h is a power of two times the width, and not below the spacing that |eta| leaves, so that eta + k h is exact.
+    const double scale = std::max(0.03 * likelihood_.width, 1e-5 * std::abs(eta));
+    const double h = std::exp2(std::round(std::log2(scale)));
+    std::array<double, 5> odd{}, even{};
+    const double centre = finite(row, eta);
+    for (std::size_t k = 1; k <= 4; ++k) {
+      const double right = finite(row, eta + static_cast<double>(k) * h);
+      const double left = finite(row, eta - static_cast<double>(k) * h);
+      odd[k] = right - left;
+      even[k] = (right - centre) + (left - centre);
+    }
+    return {
+        (4.0 / 5.0 * odd[1] - 1.0 / 5.0 * odd[2] + 4.0 / 105.0 * odd[3] - 1.0 / 280.0 * odd[4]) / h,
+        (8.0 / 5.0 * even[1] - 1.0 / 5.0 * even[2] + 8.0 / 315.0 * even[3] - 1.0 / 560.0 * even[4]) / (h * h),
+        (-61.0 / 30.0 * odd[1] + 169.0 / 120.0 * odd[2] - 3.0 / 10.0 * odd[3] + 7.0 / 240.0 * odd[4]) / (h * h * h)};
+  }
+
+  CustomLikelihood likelihood_;
+  Vector responses_;
+  SiteTraits traits_;
+  std::vector<SiteParameter> parameters_;
+};
+
+}  // namespace
+
+Sites observe(CustomLikelihood likelihood, const Vector& responses) {
+  return std::make_shared<const CustomBlock>(std::move(likelihood), responses);
+}
+
+}  // namespace gaussmith

@@ -1,0 +1,179 @@
+#include "gaussmith/errors.hpp"
+#include "gaussmith/files.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+namespace gaussmith {
+namespace {
+
+Problem problem_of(const std::string& prior, const std::string& design) {
+  return parse_problem(R"({"format": "gaussmith-problem/1", "prior": )" + prior + design +
+                           R"(, "sites": [{"type": "student-t", "y": [0.5, -1, 4], "nu": 4, "scale": 0.3}]})",
+                       "p.json");
+}
+
+SavedModel saved_from(const Problem& problem, const Run& run, Index features) {
+  const Posterior posterior = infer(problem.model, make_method("laplace"), run);
+  SavedModel saved;
+  saved.fitted = posterior.fitted();
+  saved.method = "laplace";
+  saved.log_evidence = posterior.log_evidence();
+  for (Index j = 0; j < features; ++j) {
+    FeatureColumn column;
+    column.name = "x" + std::to_string(j);
+    column.mean = 0.1;
+    column.sd = 1.0 / 3.0;
+    saved.features.columns.push_back(column);
+  }
+  saved.target.column = "y, \"quoted\"";
+  saved.target.kind = ResponseKind::real;
+  saved.training_rows = 3;
+  saved.argument_columns["exposure"] = "e";
+  saved.offset_column = "o";
+  return saved;
+}
+
+const char* const process =
+    R"({"type": "gp", "inputs": [[0.1], [0.7], [1.3]], "mean": 0.2,
+        "kernel": {"type": "sum", "terms": [{"type": "se", "signal_sd": 1.1, "lengthscale": 0.7}, {"type": "linear"}]}})";
+
+SavedModel process_model() { return saved_from(problem_of(process, ""), {}, 1); }
+
+SavedModel linear_model() {
+  const Problem problem = problem_of(R"({"type": "isotropic", "dim": 2, "variance": 3})",
+                                     R"(, "design": {"type": "dense", "rows": [[1, 0.1], [1, 0.7], [1, 1.3]]})");
+  Run run;
+  run.form = CoreForm::precision;
+  return saved_from(problem, run, 2);
+}
+
+std::string complaint(const std::string& text) {
+  try {
+    (void)parse_saved_model(text, "m.gsm");
+  } catch (const InvalidFile& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(SavedModelFile, WritingWhatWasReadGivesTheSameBytes) {
+  for (const SavedModel& model : {process_model(), linear_model()}) {
+    const std::string text = format_saved_model(model);
+    EXPECT_EQ(format_saved_model(parse_saved_model(text, "m.gsm")), text);
+  }
+}
+
+TEST(SavedModelFile, KeepsEveryField) {
+  SavedModel model = process_model();
+  FeatureColumn level;
+  level.name = "colour";
+  level.type = ColumnType::text;
+  level.levels = {"blue", "red"};
+  level.drop_first_level = true;
+  model.features.columns = {level};
+  model.target.kind = ResponseKind::sign;
+  model.target.negative = "no";
+  model.target.positive = "yes";
+  model.converged = false;
+  const SavedModel read = parse_saved_model(format_saved_model(model), "m.gsm");
+  EXPECT_EQ(read.features.columns.at(0).levels, level.levels);
+  EXPECT_TRUE(read.features.columns.at(0).drop_first_level);
+  EXPECT_EQ(read.features.columns.at(0).type, ColumnType::text);
+  EXPECT_EQ(read.target.column, model.target.column);
+  EXPECT_EQ(read.target.kind, ResponseKind::sign);
+  EXPECT_EQ(read.target.label(1.0), "yes");
+  EXPECT_EQ(read.log_evidence.value, model.log_evidence.value);
+  EXPECT_EQ(read.log_evidence.kind, model.log_evidence.kind);
+  EXPECT_EQ(read.argument_columns.at("exposure"), "e");
+  EXPECT_EQ(read.offset_column, "o");
+  EXPECT_EQ(read.training_rows, 3);
+  EXPECT_EQ(read.library_version, "0.1.0");
+  EXPECT_FALSE(read.converged);
+}
+
+TEST(SavedModelFile, PredictsAsTheFitDid) {
+  Matrix points(2, 1);
+  points << 0.4, 2.0;
+  Matrix rows(2, 2);
+  rows << 1.0, 0.4, 1.0, 2.0;
+  const Problem gp = problem_of(process, "");
+  const Prediction fitted = infer(gp.model, make_method("laplace")).predict(points);
+  const Predictor read(parse_saved_model(format_saved_model(process_model()), "m.gsm").fitted);
+  const Prediction loaded = read.predict({.inputs = points});
+  EXPECT_LT((loaded.latent_mean() - fitted.latent_mean()).cwiseAbs().maxCoeff(), 1e-12);
+  EXPECT_LT((loaded.latent_variance() - fitted.latent_variance()).cwiseAbs().maxCoeff(), 1e-12);
+  EXPECT_LT((loaded.response_quantile(0.9) - fitted.response_quantile(0.9)).cwiseAbs().maxCoeff(), 1e-9);
+  const SavedModel linear = linear_model();
+  const Prediction before = Predictor(linear.fitted).predict({.design = rows});
+  const Prediction after =
+      Predictor(parse_saved_model(format_saved_model(linear), "m.gsm").fitted).predict({.design = rows});
+  EXPECT_EQ(before.latent_mean(), after.latent_mean());
+  EXPECT_EQ(before.latent_variance(), after.latent_variance());
+}
+
+TEST(SavedModelFile, EveryTruncationIsNoticed) {
+  const std::string text = format_saved_model(process_model());
+  for (std::size_t length = 0; length < text.size(); ++length) {
+    const std::string message = complaint(text.substr(0, length));
+    EXPECT_NE(message, "accepted") << length;
+    EXPECT_EQ(message.rfind("m.gsm: ", 0), 0U) << message;
+    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+  }
+  EXPECT_NE(complaint(text.substr(0, text.size() - 1)).find("truncated"), std::string::npos);
+  EXPECT_NE(complaint(text + "x").find("1 bytes too many"), std::string::npos);
+}
+
+TEST(SavedModelFile, EveryChangedByteIsNoticed) {
+  const std::string text = format_saved_model(process_model());
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    std::string changed = text;
+    changed[at] = static_cast<char>(changed[at] ^ 1);
+    EXPECT_NE(complaint(changed), "accepted") << at;
+  }
+  std::string digit = text;
+  const auto at = digit.find("\"dual\":[") + 9;
+  digit[at] = digit[at] == '1' ? '2' : '1';
+  EXPECT_NE(complaint(digit).find("checksum"), std::string::npos);
+}
+
+TEST(SavedModelFile, OtherFilesAndVersionsAreRefused) {
+  EXPECT_NE(complaint("a,b\n1,2\n").find("not a saved model"), std::string::npos);
+  EXPECT_NE(complaint("").find("not a saved model"), std::string::npos);
+  EXPECT_NE(complaint("gaussmith-model/2 00 5\n12345").find("this version reads gaussmith-model/1"), std::string::npos);
+}
+
+TEST(SavedModelFile, CodingsMustSuitThePrior) {
+  SavedModel model = process_model();
+  model.features.columns.push_back(model.features.columns.front());
+  EXPECT_NE(complaint(format_saved_model(model)).find("the coding gives 2 features"), std::string::npos);
+  model = process_model();
+  model.fitted.dual.conservativeResize(2);
+  EXPECT_NE(complaint(format_saved_model(model)).find("dual: expected 3 numbers, found 2"), std::string::npos);
+  model = linear_model();
+  model.fitted.factor(1, 1) = 0.0;
+  EXPECT_NE(complaint(format_saved_model(model)).find("positive diagonal"), std::string::npos);
+}
+
+TEST(SavedModelFile, AFitThatIsNotFiniteIsNotWritten) {
+  SavedModel model = process_model();
+  model.fitted.dual[0] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THROW((void)format_saved_model(model), InvalidModel);
+}
+
+TEST(SavedModelFile, FilesAreWholeOrAbsent) {
+  const auto directory = std::filesystem::path(testing::TempDir()) / "gaussmith_saved_model_test";
+  std::filesystem::create_directories(directory);
+  const auto path = directory / "model.gsm";
+  save_model(path, process_model());
+  EXPECT_EQ(format_saved_model(load_model(path)), format_saved_model(process_model()));
+  EXPECT_THROW(save_model(directory / "absent" / "model.gsm", process_model()), MachineError);
+  EXPECT_THROW((void)load_model(directory / "nothing.gsm"), InvalidFile);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory), std::filesystem::directory_iterator()), 1);
+  std::filesystem::remove_all(directory);
+}
+
+}  // namespace
+}  // namespace gaussmith

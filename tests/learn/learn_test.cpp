@@ -1,0 +1,140 @@
+#include "gaussmith/learn.hpp"
+#include "gaussmith/errors.hpp"
+#include "learn/maximise.hpp"
+#include "support/models.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace gaussmith {
+namespace {
+
+using namespace gaussmith::testing;
+
+const LearnedParameter& find(const LearnReport& report, const std::string& name) {
+  for (const LearnedParameter& p : report.parameters)
+    if (p.name == name) return p;
+  throw std::runtime_error("no parameter " + name);
+}
+
+TEST(Learn, FindsTheClosedFormOptimumOfAVariance) {
+  // y ~ N(0, (v + 1) I) with the noise fixed: the best prior variance is mean(y^2) - 1.
+  const Vector y = 3.0 * random_vector(400, 1);
+  const Model model{.prior = Isotropic{Vector::Zero(400), 1.0},
+                    .design = Identity{},
+                    .offset = {},
+                    .sites = {observe("gaussian", y, {{"variance", one(1.0)}})}};
+  const Learned learned = learn(model, Exact{}, {.fixed = {"likelihood.variance"}});
+  EXPECT_EQ(learned.report.status, Status::converged) << learned.report.message;
+  EXPECT_NEAR(find(learned.report, "prior.variance").value, y.squaredNorm() / 400 - 1, 1e-4);
+  EXPECT_TRUE(find(learned.report, "sites[0].variance").fixed);
+  EXPECT_EQ(find(learned.report, "sites[0].variance").value, 1.0);
+  EXPECT_GT(learned.report.objective, learned.report.initial_objective);
+  EXPECT_NEAR(learned.report.objective, learned.posterior.log_evidence().value, 1e-12);
+}
+
+TEST(Learn, EndsWhereTheGradientVanishesForEverySmoothLikelihood) {
+  for (const std::string& likelihood : smooth_likelihoods()) {
+    const LearnOptions options{.default_bounds = {0.05, 20.0}};
+    const Learned learned = learn(process_model(likelihood, 30, 3), Laplace{}, options);
+    EXPECT_EQ(learned.report.status, Status::converged) << likelihood << ": " << learned.report.message;
+    EXPECT_LE(learned.report.residual, options.tolerance);
+    for (const auto& [name, value] : learned.posterior.gradient()) {
+      if (find(learned.report, name).at_bound) continue;
+      EXPECT_LT(std::abs(value), 2e-5) << likelihood << " " << name;
+    }
+  }
+}
+
+TEST(Learn, ReportsWhatHitABound) {
+  const Model model = process_model("gaussian", 30, 5);
+  const Learned learned =
+      learn(model, Exact{}, {.bounds = {{"kernel.signal_sd", {1.1, 1.3}}, {"likelihood.variance", {0.29, 0.31}}}});
+  const LearnedParameter& variance = find(learned.report, "sites[0].variance");
+  EXPECT_TRUE(variance.at_bound || (variance.value > 0.29 && variance.value < 0.31));
+  EXPECT_GE(find(learned.report, "kernel.signal_sd").value, 1.1 - 1e-12);
+  EXPECT_LE(find(learned.report, "kernel.signal_sd").value, 1.3 + 1e-12);
+}
+
+TEST(Learn, HyperpriorsPullTowardsTheirMedian) {
+  const Model model = process_model("poisson", 25, 5);
+  const LearnOptions tight{.hyperpriors = {{"kernel.signal_sd", {0.5, 0.01}}}};
+  const Learned learned = learn(model, Laplace{}, tight);
+  EXPECT_NEAR(find(learned.report, "kernel.signal_sd").value, 0.5, 0.02);
+}
+
+TEST(Learn, RestartsAreFixedByTheSeedAndKeepTheBest) {
+  const Model model = process_model("student-t", 25, 2);
+  const LearnOptions options{.default_bounds = {0.05, 20.0}, .restarts = 3};
+  const Learned a = learn(model, Laplace{}, options, {.seed = 4});
+  const Learned b = learn(model, Laplace{}, options, {.seed = 4});
+  EXPECT_EQ(a.report.start_objectives.size(), 4u);
+  EXPECT_EQ(a.report.objective, b.report.objective);
+  for (const double value : a.report.start_objectives) EXPECT_LE(value, a.report.objective);
+}
+
+TEST(Learn, RecoversWhenAStepLeavesTheValidRegion) {
+  // Just enough Newton steps for the start, too few where the prior is wide: those evaluations fail, and learning goes
+  // on from the best point before them.
+  const Model model = process_model("poisson", 20, 5);
+  const int enough = infer(model, Laplace{}).report().iterations;
+  const Learned learned = learn(model, Laplace{.max_iterations = enough}, {.max_evaluations = 60, .warm_start = false});
+  EXPECT_TRUE(std::isfinite(learned.report.objective));
+  EXPECT_TRUE(learned.posterior.report().converged());
+  EXPECT_GE(learned.report.objective, learned.report.initial_objective);
+}
+
+TEST(Learn, StopsWhenTheCallerSaysSo) {
+  const Model model = process_model("poisson", 20, 5);
+  int calls = 0;
+  const Learned kept =
+      learn(model, Laplace{}, {},
+            {.progress = [&](const Iteration&) { return ++calls >= 3 ? Next::accept : Next::proceed; }});
+  EXPECT_EQ(kept.report.status, Status::stopped);
+  EXPECT_LE(calls, 4);
+  EXPECT_THROW((void)learn(model, Laplace{}, {}, {.progress = [](const Iteration&) { return Next::discard; }}),
+               Interrupted);
+}
+
+TEST(Learn, RefusesBadOptions) {
+  const Model model = process_model("poisson", 6, 5);
+  EXPECT_THROW((void)learn(model, Laplace{}, {.fixed = {"kernel.nothing"}}), InvalidOption);
+  EXPECT_THROW((void)learn(model, Laplace{}, {.bounds = {{"kernel.signal_sd", {2.0, 1.0}}}}), InvalidOption);
+  EXPECT_THROW((void)learn(model, Laplace{}, {.bounds = {{"kernel.signal_sd", {2.0, 3.0}}}}), InvalidOption);
+  EXPECT_THROW((void)learn(model, Laplace{}, {.hyperpriors = {{"kernel.signal_sd", {-1.0, 1.0}}}}), InvalidOption);
+  EXPECT_THROW((void)learn(model, Laplace{}, {.max_evaluations = 0}), InvalidOption);
+  EXPECT_THROW((void)learn(model, Laplace{}, {.tolerance = 0}), InvalidOption);
+  EXPECT_THROW((void)learn(model, Laplace{}, {.restarts = -1}), InvalidOption);
+}
+
+TEST(Learn, WithNothingFreeJustInfers) {
+  const Model model = process_model("poisson", 6, 5);
+  const Learned learned =
+      learn(model, Laplace{}, {.fixed = {"kernel.signal_sd", "kernel.lengthscale[0]", "kernel.lengthscale[1]"}});
+  EXPECT_EQ(learned.report.evaluations, 1);
+  EXPECT_EQ(learned.report.status, Status::converged);
+}
+
+TEST(Maximise, ReachesACornerOfTheBoxAndSurvivesFailures) {
+  const Vector lower = Vector::Constant(2, -1.0);
+  const Vector upper = Vector::Constant(2, 1.0);
+  int failures = 0;
+  const auto f = [&](const Vector& x) -> std::optional<Evaluation> {
+    if (x(1) > 0.8) {
+      ++failures;
+      return std::nullopt;
+    }
+    // A maximum at (3, 0.5): the first coordinate must end at its bound.
+    Vector gradient(2);
+    gradient << -2 * (x(0) - 3), -20 * (x(1) - 0.5);
+    return Evaluation{-std::pow(x(0) - 3, 2) - 10 * std::pow(x(1) - 0.5, 2), gradient};
+  };
+  const Ascent ascent = maximise(
+      f, [] { return false; }, Vector::Constant(2, -0.9), lower, upper, 200, 1e-6);
+  EXPECT_EQ(ascent.status, Status::converged) << ascent.message;
+  EXPECT_NEAR(ascent.value, -4.0, 1e-9);
+}
+
+}  // namespace
+}  // namespace gaussmith
