@@ -27,3 +27,21 @@ if(GAUSSMITH_COVERAGE)
   target_compile_options(gaussmith_flags INTERFACE --coverage -fprofile-update=atomic)
   target_link_options(gaussmith_flags INTERFACE --coverage)
 endif()
+
+# Parsing Eigen, fmt and the standard library is most of the time that a small file takes to compile.
+set(GAUSSMITH_SHARED_HEADERS <Eigen/Core> <Eigen/SparseCore> <fmt/format.h> <fmt/ranges.h> <algorithm> <cmath> <functional>
+    <map> <memory> <optional> <string> <variant> <vector>)
+
+# gaussmith_precompile(TARGET [header...]): the shared headers and these, for this target alone.
+function(gaussmith_precompile target)
+  if(GAUSSMITH_PRECOMPILE)
+    target_precompile_headers(${target} PRIVATE ${GAUSSMITH_SHARED_HEADERS} ${ARGN})
+  endif()
+endfunction()
+
+# gaussmith_precompile_like(TARGET FIRST): what FIRST has precompiled; both must have the same flags.
+function(gaussmith_precompile_like target first)
+  if(GAUSSMITH_PRECOMPILE)
+    target_precompile_headers(${target} REUSE_FROM ${first})
+  endif()
+endfunction()

@@ -27,6 +27,8 @@ trap 'rm -rf "$scratch"' EXIT
 # The cache stays in the checkout, so that a second run is quick and nothing else is touched.
 export CCACHE_DIR="${CCACHE_DIR:-$root/.cache/ccache}"
 export CTEST_PARALLEL_LEVEL="$jobs" CMAKE_BUILD_PARALLEL_LEVEL="$jobs"
+# What ccache needs to know to cache files with precompiled headers.
+export CCACHE_SLOPPINESS=pch_defines,time_macros
 export UBSAN_OPTIONS=print_stacktrace=1
 unset DESTDIR
 
@@ -117,7 +119,9 @@ coverage() {
 }
 
 lint() {
-  run-clang-tidy -p build -quiet -j "$jobs" "^$root/(src|apps)/"
+  # clang cannot read the precompiled headers of gcc.
+  configure release -B build-lint -DGAUSSMITH_PRECOMPILE=OFF
+  run-clang-tidy -p build-lint -quiet -j "$jobs" "^$root/(src|apps)/"
 }
 
 api_reference() {
