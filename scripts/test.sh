@@ -96,10 +96,13 @@ package_refusal() {
     -P tests/consumer/run.cmake
 }
 
+# The objects serve both kinds of library, so the same build directory links the shared one in seconds, and is put back.
 package_shared() {
-  configure release -B build-shared -DBUILD_SHARED_LIBS=ON
-  cmake --build build-shared
-  cmake -D BUILD="$root/build-shared" -D WORK="$scratch/shared" -P tests/consumer/run.cmake
+  configure release -DBUILD_SHARED_LIBS=ON
+  cmake --build build --target gaussmith gaussmith_tool
+  cmake -D BUILD="$root/build" -D WORK="$scratch/shared" -P tests/consumer/run.cmake
+  configure release -DBUILD_SHARED_LIBS=OFF
+  cmake --build build
 }
 
 build_sanitized() {

@@ -13,3 +13,4 @@
 #include "gaussmith/sites.hpp"
 #include "gaussmith/tables.hpp"
 #include "gaussmith/types.hpp"
+#include "gaussmith/version.hpp"

@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
 namespace gaussmith {
 
@@ -55,6 +56,7 @@ class ModeSearch {
       const bool newton = core_.factorise(precision_);
       const SiteApproximation step = newton ? SiteApproximation{precision_, shift_} : weights();
       if (!newton && !core_.factorise(step.precision)) return fail();
+      usable_ = step;
       ++(newton ? newton_steps_ : weighted_steps_);
       const LatentPoint target = core_.mean(step.shift);
       const double slope = core_.slope(now_.point, target, first_);
@@ -81,12 +83,18 @@ class ModeSearch {
     if (report_.status == Status::converged) return;
     refresh_sites();
     if (core_.factorise(precision_)) return;
-    const SiteApproximation step = weights();
-    if (!core_.factorise(step.precision)) return;  // fail() has already spoken
+    SiteApproximation step = weights();
+    if (core_.factorise(step.precision)) {
+      report_.warnings.emplace_back(
+          "the curvature at the last point is not that of a mode; variances come from positive weights instead");
+    } else {
+      step = usable_;
+      if (!core_.factorise(step.precision)) throw std::logic_error("laplace: a factorisation could not be repeated");
+      report_.warnings.emplace_back(
+          "the curvature at the last point is singular; variances are those of the step before");
+    }
     precision_ = step.precision;
     shift_ = step.shift;
-    report_.warnings.emplace_back(
-        "the curvature at the last point is not that of a mode; variances come from positive weights instead");
   }
 
   [[nodiscard]] const Ascent& now() const { return now_; }
@@ -183,6 +191,7 @@ class ModeSearch {
   Random random_;
   Ascent now_;
   Vector first_, second_, precision_, shift_;
+  SiteApproximation usable_;  // The last site parameters that could be factorised.
   double best_residual_ = std::numeric_limits<double>::infinity();
   int idle_steps_ = 0, newton_steps_ = 0, weighted_steps_ = 0, shortened_steps_ = 0, escapes_ = 0;
 };

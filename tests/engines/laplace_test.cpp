@@ -138,6 +138,20 @@ TEST(Laplace, RefusesKinksAndImproperModels) {
   EXPECT_THROW((void)infer(process_model("poisson", 5, 1), Laplace{}, {.threads = -1}), InvalidOption);
 }
 
+TEST(Laplace, ReturnsFiniteNumbersWhereThereIsNoMode) {
+  // Separable classes and no prior: the likelihood grows for ever, until its curvature underflows.
+  for (const char* likelihood : {"bernoulli-logit", "bernoulli-probit"}) {
+    const Model model{.prior = NoGaussian{1},
+                      .design = Matrix(Vector::LinSpaced(6, -1, 1)),
+                      .offset = {},
+                      .sites = {observe(likelihood, (Vector(6) << -1, -1, -1, 1, 1, 1).finished())}};
+    const Posterior q = infer(model, Laplace{.max_iterations = 5000});
+    EXPECT_FALSE(q.report().converged() && q.latent().mean.norm() < 10) << q.report().brief();
+    EXPECT_TRUE(std::isfinite(q.log_evidence().value)) << q.report().brief();
+    EXPECT_TRUE(q.latent().variance.allFinite());
+  }
+}
+
 TEST(Laplace, DoesWithoutAGaussianFactor) {
   // Flat prior, Gaussian sites: least squares.
   const Matrix h = random_matrix(30, 4, 1);
