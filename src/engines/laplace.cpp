@@ -26,6 +26,9 @@ constexpr int max_idle_steps = 5;
 constexpr int max_escapes = 10;
 constexpr double escape_size = 0.1;
 
+/// A step in eta, relative to eta, that a converged search may still promise when there is no Gaussian factor.
+constexpr double largest_last_step = 1e-4;
+
 /// The log joint along with the point it belongs to: sum log t - 1/2 |u|^2.
 struct Ascent {
   LatentPoint point;
@@ -60,9 +63,9 @@ class ModeSearch {
       ++(newton ? newton_steps_ : weighted_steps_);
       const LatentPoint target = core_.mean(step.shift);
       const double slope = core_.slope(now_.point, target, first_);
-      report_.residual = std::sqrt(std::max(slope, 0.0));
+      report_.residual = std::sqrt(std::abs(slope));
       const Next next = tell(newton ? "newton" : "positive weights");
-      if (report_.residual <= options_.tolerance) {
+      if (report_.residual <= options_.tolerance && !runs_away(target)) {
         if (newton) return finish(Status::converged, how());
         if (escapes_ == max_escapes)
           return finish(Status::stalled, "stationary, but K^-1 + T is not positive definite: no mode was found");
@@ -71,7 +74,9 @@ class ModeSearch {
       }
       if (next == Next::accept) return finish(Status::stopped, "stopped by the caller before a mode was reached");
       if (!advance(target, slope))
-        return finish(Status::stalled, "no step increases the log joint any more in double precision");
+        return finish(Status::stalled, runs_away(target)
+                                           ? "eta grows without end: there is no mode (are the classes separable?)"
+                                           : "no step increases the log joint any more in double precision");
     }
     report_.iterations = options_.max_iterations;
     finish(Status::iteration_limit,
@@ -104,6 +109,14 @@ class ModeSearch {
   [[nodiscard]] Ascent evaluate(LatentPoint point) const {
     const double objective = sites_.total(point.eta) - 0.5 * core_.inner(point, point);
     return {std::move(point), objective};
+  }
+
+  /// Without a Gaussian factor the gradient also vanishes on the way to infinity (separable classes), where steps in
+  /// eta stay as large as ever.
+  [[nodiscard]] bool runs_away(const LatentPoint& target) const {
+    if (core_.geometry().has_gaussian()) return false;
+    const Vector& eta = now_.point.eta;
+    return (target.eta - eta).lpNorm<Eigen::Infinity>() > largest_last_step * (1.0 + eta.lpNorm<Eigen::Infinity>());
   }
 
   void refresh_sites() {
@@ -176,10 +189,7 @@ class ModeSearch {
   }
 
   void fail() {
-    if (report_.iterations == 1)
-      throw InvalidModel(
-          "laplace: the sites and the prior leave some weights undetermined; give the prior a Gaussian factor or add "
-          "rows");
+    if (report_.iterations == 1) throw InvalidModel("laplace: " + why_not_factorised(core_));
     finish(Status::numerical_failure, "the curvature became singular: the posterior may have no mode");
   }
 

@@ -15,6 +15,13 @@ GaussianCore::GaussianCore(std::shared_ptr<PriorGeometry> geometry, const Vector
   if (offset.size() > 0) prior_mean_ += offset;
 }
 
+std::string why_not_factorised(const GaussianCore& core) {
+  if (!core.geometry().has_gaussian())
+    return "the sites leave some weights undetermined; give the prior a Gaussian factor or add rows";
+  return "prior and sites differ so much in scale that they cannot be factorised in double precision; rescale the "
+         "responses, the design or the prior";
+}
+
 FormChoice choose_form(const Model& model, CoreForm wanted) {
   const Index n = model.rows();
   const Index d = model.dimension();

@@ -83,6 +83,9 @@ class GaussianCore {
   Vector prior_mean_;
 };
 
+/// What a failed first factorisation says about the model, in one sentence.
+[[nodiscard]] std::string why_not_factorised(const GaussianCore& core);
+
 /// The form for a model of these shapes, and the reason in words.
 struct FormChoice {
   CoreForm form;

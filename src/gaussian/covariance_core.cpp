@@ -33,14 +33,10 @@ double CovarianceCore::slope(const LatentPoint& from, const LatentPoint& to, con
 
 Matrix CovarianceCore::covariance_weights(const LatentPoint& mean, const Vector& /*shift*/,
                                           const Vector& implicit) const {
-  Matrix m = factor_.inverse_sum();
-  const Vector& a = mean.coordinates;
-  // 1/2 (a a' - Z + g a' + a g') = -1/2 Z + 1/2 (a b' + b a') with b = a / 2 + g; lower triangle.
-  Vector b = 0.5 * a;
+  // 1/2 (a a' - Z + g a' + a g') = 1/2 (a b' + b a' - Z) with b = a / 2 + g.
+  Vector b = 0.5 * mean.coordinates;
   if (implicit.size() > 0) b += implicit;
-  const Index n = a.size();
-  for (Index j = 0; j < n; ++j)
-    m.col(j).tail(n - j) = 0.5 * (b(j) * a.tail(n - j) + a(j) * b.tail(n - j) - m.col(j).tail(n - j));
+  Matrix m = factor_.gradient_weights(mean.coordinates, b);
   if (std::holds_alternative<Identity>(geometry_->design())) return m;
   mirror_lower(m);
   return geometry_->pull_back(std::move(m));

@@ -124,18 +124,22 @@ Vector CovarianceFactor::variances(const Matrix& k) {
   return v.cwiseMax(0.0);
 }
 
-Matrix CovarianceFactor::inverse_sum() const {
+Matrix CovarianceFactor::gradient_weights(const Vector& a, const Vector& b) const {
   assert(inverse_.rows() == root_.size() && "variances() keeps the triangular inverse this needs");
-  Matrix z = inverse_;
-  lower_transposed_times_lower(z);
-  const Index n = z.rows();
-  for (Index j = 0; j < n; ++j) z.col(j).tail(n - j) = z.col(j).tail(n - j).cwiseProduct(root_.tail(n - j)) * root_(j);
+  Matrix m = inverse_;
+  lower_transposed_times_lower(m);
+  const Index n = m.rows();
+  for (Index j = 0; j < n; ++j) {
+    const Index rest = n - j;
+    m.col(j).tail(rest) = 0.5 * b(j) * a.tail(rest) + 0.5 * a(j) * b.tail(rest) -
+                          0.5 * root_(j) * root_.tail(rest).cwiseProduct(m.col(j).tail(rest));
+  }
   if (!negative_.empty()) {
     Matrix f = (negative_dual_ * negative_root_.asDiagonal()).transpose();
     solve_lower(negative_lower_, f);
-    add_gram(-1.0, f, 1.0, z);
+    add_gram(0.5, f, 1.0, m);
   }
-  return z;
+  return m;
 }
 
 CovarianceFactor::Reduction CovarianceFactor::reduce(Matrix cross) const {

@@ -25,8 +25,9 @@ class CovarianceFactor {
   /// diag V; computes and keeps L^-1.
   [[nodiscard]] Vector variances(const Matrix& k);
 
-  /// Z = (K + T^-1)^-1 in the lower triangle. Needs variances() before: N^3 / 3 flops on the kept L^-1.
-  [[nodiscard]] Matrix inverse_sum() const;
+  /// 1/2 (a b' + b a' - Z) with Z = (K + T^-1)^-1, in the lower triangle. Needs variances() before: N^3 / 3 flops on
+  /// the kept L^-1.
+  [[nodiscard]] Matrix gradient_weights(const Vector& a, const Vector& b) const;
 
   /// What c'Z c is made of for columns c of a cross-covariance block: c'Z c = |positive|^2 - |negative|^2.
   struct Reduction {

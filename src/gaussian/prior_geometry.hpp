@@ -33,7 +33,7 @@ struct WhitenedBlock {
 /// w = mean + R u with u ~ N(0, I), or u = w with no Gaussian factor.
 class PriorGeometry {
  public:
-  /// Evaluates the kernel matrix of a process; refuses an indefinite dense covariance (InvalidModel).
+  /// Evaluates the kernel matrix of a process. Both arguments must outlive the geometry.
   PriorGeometry(const Prior& prior, const Design& design, int threads);
 
   [[nodiscard]] Index rows() const { return rows_; }

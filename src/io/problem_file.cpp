@@ -95,18 +95,17 @@ std::vector<Sites> read_sites(const JsonNode& list, Index rows) {
 
 Index read_points(const JsonNode& node, const Model& model, PredictionPoints& points) {
   const auto* process = std::get_if<GaussianProcess>(&model.prior);
-  const bool at_inputs = process != nullptr && std::holds_alternative<Identity>(model.design);
   const auto inputs = node.find("inputs");
   const auto design = node.find("design");
-  if (at_inputs) {
+  if (process != nullptr && (inputs || std::holds_alternative<Identity>(model.design))) {
     if (design) {
-      design->fail("a gp prior with the identity design is predicted at inputs");
+      design->fail("a gp prior is predicted at inputs; give one of the two");
     }
     points.inputs = node.at("inputs").matrix(process->inputs.cols());
     return points.inputs.rows();
   }
   if (inputs) {
-    inputs->fail("only a gp prior with the identity design is predicted at inputs; give a design");
+    inputs->fail("only a gp prior is predicted at inputs; give a design");
   }
   const JsonNode given = node.at("design");
   Design rows = read_design(given, model.dimension());

@@ -122,7 +122,10 @@ double half_log_determinant(const Matrix& lower) { return lower.diagonal().array
 
 PivotedCholesky pivoted_cholesky(const Matrix& a) {
   const Index n = a.rows();
-  Matrix work = a;
+  // Unit diagonal, so that the rank is judged by correlations and small variances are not taken for rounding.
+  const Vector root = a.diagonal().cwiseMax(0.0).cwiseSqrt();
+  const Vector scale = root.unaryExpr([](double r) { return r > 0.0 ? 1.0 / r : 0.0; });
+  Matrix work = scale.asDiagonal() * a * scale.asDiagonal();
   std::vector<lapack_int> pivot(static_cast<std::size_t>(n));
   std::vector<double> scratch(static_cast<std::size_t>(2 * n));
   lapack_int rank = 0;
@@ -133,11 +136,9 @@ PivotedCholesky pivoted_cholesky(const Matrix& a) {
   result.factor = Matrix::Zero(n, rank);
   for (Index i = 0; i < n; ++i) {
     const Index row = pivot[static_cast<std::size_t>(i)] - 1;
-    for (Index j = 0; j <= std::min<Index>(i, rank - 1); ++j) result.factor(row, j) = work(i, j);
+    for (Index j = 0; j <= std::min<Index>(i, rank - 1); ++j) result.factor(row, j) = root(row) * work(i, j);
     if (i < rank) result.pivots.push_back(row);
   }
-  for (Index i = 0; i < n; ++i)
-    result.most_negative = std::min(result.most_negative, a(i, i) - result.factor.row(i).squaredNorm());
   return result;
 }
 

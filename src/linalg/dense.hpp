@@ -49,9 +49,8 @@ void mirror_lower(Matrix& a);
 
 /// A = R R' for positive semi-definite A: rank-revealing Cholesky with complete pivoting.
 struct PivotedCholesky {
-  Matrix factor;               ///< R, D x rank, rows in the order of A.
-  std::vector<Index> pivots;   ///< Rows of R that form a lower triangle, first `rank` of the pivot order.
-  double most_negative = 0.0;  ///< Smallest diagonal entry of A - R R'; clearly negative when A is indefinite.
+  Matrix factor;              ///< R, D x rank, rows in the order of A.
+  std::vector<Index> pivots;  ///< Rows of R that form a lower triangle, first `rank` of the pivot order.
   [[nodiscard]] Index rank() const { return factor.cols(); }
 };
 [[nodiscard]] PivotedCholesky pivoted_cholesky(const Matrix& a);

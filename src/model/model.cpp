@@ -15,8 +15,7 @@ namespace {
 
 /// Entries of a covariance may differ from their mirror images by this much of the largest one.
 constexpr double symmetry_tolerance = 1e-8;
-/// Eigenvalues of a covariance may be this much of its largest diagonal entry below zero: rounding of a singular
-/// matrix.
+/// Eigenvalues of the correlation matrix may be this far below zero: rounding of a singular covariance.
 constexpr double indefinite_tolerance = 1e-9;
 
 [[noreturn]] void fail(const std::string& message) { throw InvalidModel(message); }
@@ -60,8 +59,16 @@ void check(const DenseGaussian& p) {
       if (std::abs(c(i, j) - c(j, i)) > symmetry_tolerance * largest)
         fail(fmt::format("prior.covariance is not symmetric: entry [{}][{}] is {} and [{}][{}] is {}", i, j, c(i, j), j,
                          i, c(j, i)));
-  Matrix shifted = c;
-  shifted.diagonal().array() += indefinite_tolerance * std::max(c.diagonal().maxCoeff(), 1e-300);
+  for (Index i = 0; i < c.rows(); ++i)
+    if (c(i, i) < 0.0) fail(fmt::format("prior.covariance[{}][{}] is {}; a variance is not negative", i, i, c(i, i)));
+  // As correlations, so that a small variance beside a large one is looked at just as closely.
+  const Vector scale = c.diagonal().unaryExpr([](double v) { return v > 0.0 ? 1.0 / std::sqrt(v) : 0.0; });
+  for (Index j = 0; j < c.cols(); ++j)
+    for (Index i = 0; i < c.rows(); ++i)
+      if (c(i, j) != 0.0 && (c(i, i) == 0.0 || c(j, j) == 0.0))
+        fail(fmt::format("prior.covariance[{}][{}] is {}, but one of the two variances is 0", i, j, c(i, j)));
+  Matrix shifted = scale.asDiagonal() * c * scale.asDiagonal();
+  shifted.diagonal().array() += indefinite_tolerance;
   if (!cholesky(shifted))
     fail("prior.covariance is not positive semi-definite; a covariance has no negative eigenvalue");
 }

@@ -194,7 +194,10 @@ class ModeSearch {
 
   // Halve the intervals around every relevant local maximum until the density changes little across them.
   void refine() {
-    for (int round = 0; round < 200; ++round) {
+    // A site that vanishes wherever it was looked at has no maximum to close in on.
+    if (best_.log_value == -infinity) return;
+    constexpr std::size_t most_samples = 20000;
+    for (int round = 0; round < 200 && samples_.size() < most_samples; ++round) {
       std::vector<Sample> added;
       for (std::size_t i = 1; i + 1 < samples_.size(); ++i) {
         const Sample &left = samples_[i - 1], &here = samples_[i], &right = samples_[i + 1];
@@ -417,6 +420,7 @@ TiltedMoments tilted_moments(ScalarFunction log_site, double m, double v, double
   const LogTilted log_tilted{log_site, m, v, power};
   const ModeSearch search(log_tilted, features, kinks);
   const double peak = search.peak(), log_peak = search.log_peak();
+  if (log_peak == -infinity) return {-infinity, m, v, false};
   const auto integrand = [&](double u) {
     const double density = std::exp(log_tilted(u) - log_peak);
     const double w = u - peak;
@@ -432,6 +436,7 @@ double tilted_expectation(ScalarFunction h, ScalarFunction log_site, double m, d
                           std::span<const Feature> features, std::span<const double> kinks) {
   const LogTilted log_tilted{log_site, m, v, power};
   const ModeSearch search(log_tilted, features, kinks);
+  if (search.log_peak() == -infinity) return h(m);
   const auto integrand = [&](double u) {
     const double density = std::exp(log_tilted(u) - search.log_peak());
     return std::array<double, 2>{density, density > 0.0 ? density * h(m + u) : 0.0};
