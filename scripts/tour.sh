@@ -68,4 +68,4 @@ for likelihood in gaussian student-t; do
 done
 say '' 'Under Student-t noise the same curve is worth more evidence and predicts new rows with a higher density.'
 rm -f "$out/report.txt"
-say '' "Models, predictions and whole reports are in $out/. Next: gaussmith fit --help, README.md, docs/."
+say '' "Models, predictions and whole reports are in $out/. Next: export PATH=\"\$PWD/build/bin:\$PATH\", then gaussmith fit --help; README.md, docs/."

@@ -212,9 +212,11 @@ void check_laplace(const Model& model) {
   for (std::size_t b = 0; b < model.sites.size(); ++b) {
     const SiteTraits& traits = model.sites[b]->traits();
     if (!traits.smooth)
-      throw InvalidOption(fmt::format(
-          "laplace needs sites with derivatives, but sites[{}] ({}) has kinks or jumps; use a method by integration", b,
-          traits.name));
+      throw InvalidOption(
+          fmt::format("the laplace method needs sites with derivatives, but sites[{}] (likelihood {}) has kinks or "
+                      "jumps; no method of "
+                      "this version takes it",
+                      b, traits.name));
   }
 }
 

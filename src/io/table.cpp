@@ -133,7 +133,7 @@ void fail_cell(const Table& table, const Column& column, Index row, std::string_
 void check_no_missing(const Table& table, const Column& column) {
   for (Index row = 0; row < column.rows(); ++row) {
     if (column.is_missing(row)) {
-      fail_cell(table, column, row, "the cell is missing; fill it in, or leave such rows out with drop-missing");
+      fail_cell(table, column, row, "the cell is missing; fill it in, or leave such rows out with --drop-missing");
     }
   }
 }
