@@ -145,8 +145,8 @@ TEST(Laplace, ReturnsFiniteNumbersWhereThereIsNoMode) {
                       .design = Matrix(Vector::LinSpaced(6, -1, 1)),
                       .offset = {},
                       .sites = {observe(likelihood, (Vector(6) << -1, -1, -1, 1, 1, 1).finished())}};
-    const Posterior q = infer(model, Laplace{.max_iterations = 5000});
-    EXPECT_FALSE(q.report().converged() && q.latent().mean.norm() < 10) << q.report().brief();
+    const Posterior q = infer(model, Laplace{.max_iterations = 5000, .tolerance = 1e-6});
+    EXPECT_FALSE(q.report().converged()) << q.report().brief();
     EXPECT_TRUE(std::isfinite(q.log_evidence().value)) << q.report().brief();
     EXPECT_TRUE(q.latent().variance.allFinite());
   }

@@ -70,6 +70,13 @@ TEST(Model, AcceptsSingularAndRefusesIndefiniteCovariances) {
   c << 1.0, 2.0, 2.0, 1.0;
   m.prior = DenseGaussian{Vector::Zero(2), c};
   EXPECT_NE(complaint(m).find("not positive semi-definite"), std::string::npos);
+  // Small beside the other variance, but negative all the same.
+  c << 1e10, 0.0, 0.0, -1.0;
+  m.prior = DenseGaussian{Vector::Zero(2), c};
+  EXPECT_NE(complaint(m).find("prior.covariance[1][1]"), std::string::npos);
+  c << 1.0, 0.5, 0.5, 0.0;
+  m.prior = DenseGaussian{Vector::Zero(2), c};
+  EXPECT_NE(complaint(m).find("variances is 0"), std::string::npos);
   c << 1.0, 0.5, 0.2, 1.0;
   m.prior = DenseGaussian{Vector::Zero(2), c};
   EXPECT_NE(complaint(m).find("not symmetric"), std::string::npos);

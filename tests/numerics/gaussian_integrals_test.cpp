@@ -7,11 +7,19 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 #include <span>
 #include <vector>
 
 namespace gaussmith {
 namespace {
+
+TEST(TiltedMoments, OfASiteThatVanishesEverywhereEndAndSaySo) {
+  const TiltedMoments moments =
+      tilted_moments([](double) { return -std::numeric_limits<double>::infinity(); }, 0.3, 2.0, 1.0, {}, {});
+  EXPECT_FALSE(moments.converged);
+  EXPECT_EQ(moments.log_normaliser, -std::numeric_limits<double>::infinity());
+}
 
 // Tilted references: mpmath 1.3, 30 digits.
 //   def tilted(log_site, m, v, power, points):
