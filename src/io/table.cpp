@@ -187,6 +187,7 @@ Table parse_table(std::string_view text, std::string name, const TableOptions& o
 CompleteRows complete_rows(Table table, const std::vector<std::string>& columns, bool drop_missing) {
   check_shape(table);
   std::vector<const Column*> used;
+  used.reserve(columns.size());
   for (const std::string& name : columns) used.push_back(&table.column(name));
 
   CompleteRows result;

@@ -57,6 +57,7 @@ constexpr std::array catalogue{
 const std::vector<LikelihoodInfo>& likelihood_catalogue() {
   static const std::vector<LikelihoodInfo> lines = [] {
     std::vector<LikelihoodInfo> all;
+    all.reserve(std::size(catalogue));
     for (const Entry& entry : catalogue) all.push_back(entry.info());
     return all;
   }();
