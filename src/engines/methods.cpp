@@ -26,6 +26,8 @@ const std::vector<Entry>& entries() {
       {Exact{}, "exact", "exact", "gaussian", "Closed form for Gaussian sites"},
       {Laplace{}, "laplace", "approximation", "smooth",
        "Gaussian at a posterior mode with the curvature there; the cheapest, and a mode for every smooth site"},
+      {Ep{}, "ep", "approximation", "all",
+       "Expectation propagation: moments of every site matched; the most accurate, with an escalation that converges"},
   };
   return all;
 }
