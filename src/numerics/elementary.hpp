@@ -45,17 +45,21 @@ inline constexpr double exp_series[] = {0.50000000000000010221,     0.1666666666
                                         2.5100385495510319078e-8};
 inline constexpr double exp_shift = 0x1.8p52;  // Adding it leaves the nearest integer in the low mantissa bits.
 
-/// e^x = 2^k (1 + r + r^2 q(r)), |r| <= log(2)/2; flushes results below 2^-1022 to zero.
-GAUSSMITH_INLINE double exp(double x) {
+/// e^x = 2^k (1 + r + r^2 q(r)), |r| <= log(2)/2, for x < 709.7; flushes results below 2^-1022 to zero.
+GAUSSMITH_INLINE double exp_bounded(double x) {
   const double shifted = x * 0x1.71547652b82fep0 + exp_shift;
   const double k = shifted - exp_shift;
   const double r = (x - k * ln2_high) - k * ln2_low;
   const double p = 1.0 + (r + r * r * polynomial(exp_series, r));
   const double scaled =
       std::bit_cast<double>(std::bit_cast<std::uint64_t>(p) + (std::bit_cast<std::uint64_t>(shifted) << 52));
-  const double upper = x > 0x1.62e42fefa39efp9 ? infinity : scaled;
-  const double both = x < -708.39641853226408 ? 0.0 : upper;
-  return x != x ? x : both;
+  return x < -708.39641853226408 ? 0.0 : scaled;
+}
+
+/// e^x for any x.
+GAUSSMITH_INLINE double exp(double x) {
+  const double y = x > 0x1.62e42fefa39efp9 ? infinity : exp_bounded(x);
+  return x != x ? x : y;
 }
 
 /// e^x - 1 = 2^k (r + r^2 q(r)) + (2^k - 1), the same reduction: absolute error 2^-52 max(1, e^x), relative where

@@ -11,12 +11,11 @@ namespace gaussmith {
 
 namespace {
 
-// Densities this many nats below the largest count as zero: e^-37 is 2^-53.
-constexpr double reach = 37.0;
+// Densities this many nats below the largest count as zero.
+constexpr double reach = 33.0;
 constexpr int lanes = 8;
 constexpr int most_nodes = 512;
-constexpr int least_nodes = 32;
-constexpr double largest_step = 0.1;
+constexpr int least_nodes = 24;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // ---- the rule ------------------------------------------------------------------------------------------------------
@@ -48,17 +47,25 @@ GAUSSMITH_INLINE void sum_nodes(const Exponent& exponent, const Grid& grid, Sums
     stride *= ratio;
   }
   const double back = 1.0 / stride;
+  // Three loops and not one: a processor overlaps short chains of dependent operations better than a long one.
+  alignas(64) double cosh_xi[most_nodes], log_density[most_nodes];
   for (int j = 0; j < grid.nodes; j += lanes) {
     for (int i = 0; i < lanes; ++i) {
-      const double t = grid.offset + grid.width * (0.5 * (up[i] - down[i]));
-      const double density = 0.5 * (up[i] + down[i]) * elementary::exp(exponent(t));
-      sums.t[j + i] = t;
+      sums.t[j + i] = grid.offset + grid.width * (0.5 * (up[i] - down[i]));
+      cosh_xi[j + i] = 0.5 * (up[i] + down[i]);
+      up[i] *= stride;
+      down[i] *= back;
+    }
+  }
+  for (int j = 0; j < grid.nodes; ++j) log_density[j] = exponent(sums.t[j]);
+  for (int j = 0; j < grid.nodes; j += lanes) {
+    for (int i = 0; i < lanes; ++i) {
+      const double t = sums.t[j + i];
+      const double density = cosh_xi[j + i] * elementary::exp_bounded(log_density[j + i]);
       sums.density[j + i] = density;
       zeroth[i] += density;
       first[i] += density * t;
       second[i] += density * t * t;
-      up[i] *= stride;
-      down[i] *= back;
     }
   }
   const auto collect = [&](const double(&lane)[lanes], int k) {
@@ -72,33 +79,39 @@ GAUSSMITH_INLINE void sum_nodes(const Exponent& exponent, const Grid& grid, Sums
 }
 
 // A grid from left < 0 to right > 0 with its finest spacing, width * step, at t = offset. The density has the given
-// deviation near t = 0: a normal density needs a step of half of it for the differences below to vanish.
-Grid make_grid(double left, double right, double offset, double width, double deviation) {
+// deviation near t = 0: a normal density needs a step of 0.45 of it to pass resolved().
+Grid make_grid(double left, double right, double offset, double width, double largest_step, double deviation) {
   const auto exp_asinh = [](double z) {
     const double root = std::sqrt(1.0 + z * z);
     return z < 0.0 ? 1.0 / (root - z) : root + z;
   };
   const double start = exp_asinh((left - offset) / width);
   const double range = std::log(exp_asinh((right - offset) / width) / start);
-  const double step = std::min(largest_step, 0.5 * deviation / std::sqrt(width * width + offset * offset));
+  const double step = std::min(largest_step, 0.45 * deviation / std::sqrt(width * width + offset * offset));
   const double wanted = std::max(range / step, least_nodes - lanes + 1.0);
   if (!(wanted < most_nodes)) return {offset, width, start, 0.0, 0};
   const int nodes = (static_cast<int>(wanted) / lanes + 1) * lanes;
   return {offset, width, start, range / (nodes - 1), nodes};
 }
 
-// A narrow window has its finest spacing at the mode, where t = 0 has no rounding error; a wide one at `feature`, where
-// the site bends on the scale `bend`.
-Grid window_grid(double left, double right, double feature, double bend, double deviation) {
+// Where a site bends and on which scale, and the step in xi that resolves it there; scales and steps were chosen by
+// counting nodes over many rows.
+struct Bend {
+  double at, scale, step;
+};
+
+// A narrow window has its finest spacing at the mode, where t = 0 has no rounding error; a wide one at the bend.
+Grid window_grid(double left, double right, const Bend& bend, double deviation) {
   const double extent = std::max(-left, right);
-  if (feature > right || feature < left || extent < bend) return make_grid(left, right, 0.0, extent, deviation);
-  return make_grid(left, right, feature, bend, deviation);
+  const bool wide = bend.at < right && bend.at > left && extent > bend.scale;
+  return wide ? make_grid(left, right, bend.at, bend.scale, bend.step, deviation)
+              : make_grid(left, right, 0.0, extent, bend.step, deviation);
 }
 
 // Halving the step squares the error of a resolved analytic integrand; a detail of small height that is not resolved
 // shows as two differences of like size. Either way second^2/fourth is an upper estimate of the error that is left.
 bool resolved(const Sums& sums) {
-  constexpr double goal = 1e-11;
+  constexpr double goal = 3e-11;
   const double modulus[3] = {sums.all[0], std::sqrt(sums.all[0] * sums.all[2]), sums.all[2]};
   double second = 0.0, fourth = 0.0;
   for (int k = 0; k < 3; ++k) {
@@ -156,26 +169,14 @@ double wright_omega(double z) {
   return y;
 }
 
-// Root of (x - m)/v - slope + e^(x + log_rate).
-double exponential_mode(double m, double v, double slope, double log_rate) {
-  const double log_scale = std::log(v) + log_rate;
+// Root of (x - m)/v - slope + rate e^x.
+double exponential_mode(double m, double v, double slope, double rate) {
+  const double log_scale = std::log(v * rate);
   const double flat = m + slope * v;
   const double z = log_scale + flat;
   if (z < -36.0) return flat;
   const double y = wright_omega(z);
   return y > 1.0 ? std::log(y) - log_scale : flat - y;
-}
-
-// Distances from the mode at which t^2/(2 v) or the other term alone falls by `reach`; one tangent brings the sum of
-// both closer. The drop is convex in t, so the tangent does not go too far.
-struct Drop {
-  double value, slope;
-};
-template <class DropAt>
-double tighten(double t, const DropAt& drop_at) {
-  const Drop drop = drop_at(t);
-  const double next = t - (drop.value - reach) / drop.slope;
-  return next * t > 0.0 && drop.value > reach ? next : t;
 }
 
 // tau with rate (e^-tau - 1 + tau) >= reach, from tau^2/(2 + tau) <= e^-tau - 1 + tau.
@@ -198,7 +199,11 @@ GAUSSMITH_VECTORISED void sum_exponential(const ExponentialExponent& exponent, c
 struct SoftplusExponent {
   double half_precision, rest, weight, p;
   GAUSSMITH_INLINE double operator()(double t) const {
-    return t * (rest - half_precision * t) - weight * (elementary::log1p(p * elementary::expm1(t)) - p * t);
+    const double e = p * elementary::expm1(t);
+    const double u = 1.0 + e;
+    // The rounding error of u matters where weight is large: there u is close to one.
+    const double lost = u < 2.0 ? e - (u - 1.0) : 0.0;
+    return t * (rest - half_precision * t) - weight * (elementary::log_corrected(u, lost) - p * t);
   }
 };
 GAUSSMITH_VECTORISED void sum_softplus(const SoftplusExponent& exponent, const Grid& grid, Sums& sums) {
@@ -229,7 +234,10 @@ GAUSSMITH_VECTORISED void sum_log_ndtr(const LogNdtrExponent& exponent, const Gr
 struct Log1pSquareExponent {
   double half_precision, rest, power, twice_origin, inverse;
   GAUSSMITH_INLINE double operator()(double t) const {
-    return t * (rest - half_precision * t) - power * elementary::log1p(t * (twice_origin + t) * inverse);
+    const double e = t * (twice_origin + t) * inverse;
+    const double u = 1.0 + e;
+    const double lost = u < 2.0 ? e - (u - 1.0) : 0.0;
+    return t * (rest - half_precision * t) - power * elementary::log_corrected(u, lost);
   }
 };
 GAUSSMITH_VECTORISED void sum_log1p_square(const Log1pSquareExponent& exponent, const Grid& grid, Sums& sums) {
@@ -239,24 +247,18 @@ GAUSSMITH_VECTORISED void sum_log1p_square(const Log1pSquareExponent& exponent, 
 }  // namespace
 
 bool exponential_tilted(const TiltedRow& row, TiltedMoments& moments, TiltedNodes* nodes) {
-  // In x + log_rate the rate is one.
-  const double log_rate = std::log(-row.weight);
   const double m = row.mean, v = row.variance;
-  const double mode = exponential_mode(m, v, row.slope, log_rate);
-  const double rate = std::max(std::exp(mode + log_rate), 1e-300);
+  const double mode = exponential_mode(m, v, row.slope, -row.weight);
+  const double rate = std::max(-row.weight * std::exp(mode), 1e-300);
   const double rest = row.slope - (mode - m) / v - rate;
   const double deviation = 1.0 / std::sqrt(1.0 / v + rate);
   if (!(std::fabs(rest) * deviation < 0.5)) return false;
-  const auto drop = [&](double t) -> Drop {
-    const double e = std::expm1(t);
-    return {t * (0.5 * t / v - rest) + rate * (e - t), t / v - rest + rate * e};
-  };
   // log(1 + sqrt(2 q) + q) is past the point where e^t - 1 - t = q.
   const double q = reach / rate;
   const double gaussian = std::sqrt(2.0 * reach * v);
-  const double right = tighten(std::min(gaussian, std::log1p(std::sqrt(2.0 * q) + q)), drop);
-  const double left = tighten(-std::min(gaussian, slow_side(rate)), drop);
-  const Grid grid = window_grid(left, right, std::max(0.0, -mode - log_rate), 2.0, deviation);
+  const double right = std::min(gaussian, std::log1p(std::sqrt(2.0 * q) + q));
+  const double left = -std::min(gaussian, slow_side(rate));
+  const Grid grid = window_grid(left, right, {rate < 1.0 ? -std::log(rate) : 0.0, 2.5, 0.063}, deviation);
   const ExponentialExponent exponent{0.5 / v, rest, rate};
   const double log_mode = row.slope * mode - rate - 0.5 * (mode - m) * ((mode - m) / v);
   return integrate_grid([&](const Grid& g, Sums& s) { sum_exponential(exponent, g, s); }, grid, v, mode, log_mode,
@@ -271,10 +273,10 @@ bool softplus_tilted(const TiltedRow& row, TiltedMoments& moments, TiltedNodes* 
   const double m = flip ? -row.mean : row.mean;
   const double slope = flip ? n - row.slope : row.slope;
   // There e^x/2 <= sigmoid(x) <= e^x: the mode is at most log 2 away, and Newton's method converges from above.
-  double mode = std::min(0.0, exponential_mode(m, v, slope, std::log(0.5 * n)));
-  double p = 0.5, rest = 0.0, curvature = 0.0;
+  double mode = std::min(0.0, exponential_mode(m, v, slope, 0.5 * n));
+  double e = 1.0, p = 0.5, rest = 0.0, curvature = 0.0;
   for (int i = 0; i < 20; ++i) {
-    const double e = std::exp(mode);
+    e = std::exp(mode);
     p = e / (1.0 + e);
     rest = slope - (mode - m) / v - n * p;
     curvature = 1.0 / v + n * p * (1.0 - p);
@@ -282,18 +284,13 @@ bool softplus_tilted(const TiltedRow& row, TiltedMoments& moments, TiltedNodes* 
     mode = std::min(0.0, mode + rest / curvature);
   }
   if (!(rest * rest < curvature)) return false;
-  const double log_site = std::log1p(std::exp(mode));
-  const auto drop = [&](double t) -> Drop {
-    const double e = std::expm1(t);
-    const double u = 1.0 + p * e;
-    return {t * (0.5 * t / v - rest) + n * (std::log(u) - p * t), t / v - rest + n * (p * (1.0 + e) / u - p)};
-  };
+  const double log_site = std::log1p(e);
   // On the right log(1 + p (e^t - 1)) > t + log p.
   const double gaussian = std::sqrt(2.0 * reach * v);
-  const double right = tighten(std::min(gaussian, (reach / n + log_site - mode) / (1.0 - p)), drop);
-  const double left = tighten(-std::min(gaussian, slow_side(n * p * (1.0 - p))), drop);
-  const Grid grid =
-      window_grid(left, right, std::max(0.0, -mode - std::log(std::max(n, 1.0))), 2.5, 1.0 / std::sqrt(curvature));
+  const double right = std::min(gaussian, (reach / n + log_site - mode) / (1.0 - p));
+  const double left = -std::min(gaussian, slow_side(n * p * (1.0 - p)));
+  const Grid grid = window_grid(left, right, {std::max(0.0, n > 1.0 ? -mode - std::log(n) : -mode), 5.0, 0.08},
+                                1.0 / std::sqrt(curvature));
   const SoftplusExponent exponent{0.5 / v, rest, n, p};
   const double log_mode = slope * mode - n * log_site - 0.5 * (mode - m) * ((mode - m) / v);
   if (!integrate_grid([&](const Grid& g, Sums& s) { sum_softplus(exponent, g, s); }, grid, v, mode, log_mode, moments,
@@ -329,13 +326,10 @@ bool log_ndtr_tilted(const TiltedRow& row, TiltedMoments& moments, TiltedNodes* 
   const double linear = mode < 0.0 ? elementary::mills_excess(-mode) : mode + first;
   const double base = mode < 0.0 ? std::log(first) : -0.5 * mode * mode - log_sqrt_two_pi - log_value;
   const LogNdtrExponent exponent{0.5 / v, rest, w, mode, log_value, first, linear, base};
-  const auto drop = [&](double t) -> Drop { return {-exponent(t), t / v - rest - w * (mills(mode + t) - first)}; };
   // The curvature of log Phi is within (-1, 0) and falls with x: quadratic on the left at least as the mode's.
-  const double gaussian = std::sqrt(2.0 * reach * v);
-  const double right = gaussian;
-  double left = -std::sqrt(2.0 * reach / curvature);
-  left = tighten(left, drop);
-  const Grid grid = window_grid(left, right, 1.9 - mode, 2.8, 1.0 / std::sqrt(curvature));
+  const double right = std::sqrt(2.0 * reach * v);
+  const double left = -std::sqrt(2.0 * reach / curvature);
+  const Grid grid = window_grid(left, right, {1.9 - mode, 6.0, 0.075}, 1.0 / std::sqrt(curvature));
   const double log_mode = row.slope * mode + w * log_value - 0.5 * (mode - m) * ((mode - m) / v);
   return integrate_grid([&](const Grid& g, Sums& s) { sum_log_ndtr(exponent, g, s); }, grid, v, mode, log_mode, moments,
                         nodes);
@@ -343,23 +337,24 @@ bool log_ndtr_tilted(const TiltedRow& row, TiltedMoments& moments, TiltedNodes* 
 
 bool log1p_square_tilted(const TiltedRow& row, TiltedMoments& moments, TiltedNodes* nodes) {
   const double m = row.mean, v = row.variance, power = -row.weight;
-  // The better of the two centres is the origin. What is below it by `reach` through one factor alone is left out.
-  const double at_mean = -power * std::log1p(m * m);
-  const double at_zero = -0.5 * m * (m / v);
-  const double origin = at_zero > at_mean ? 0.0 : m;
-  const double log_origin = std::max(at_zero, at_mean);
-  // A second mode far away counts by the square of its distance in the variance, and so does a tail like |x|^-2 power.
+  const auto log_density = [&](double x) { return -0.5 * (x - m) * ((x - m) / v) - power * std::log1p(x * x); };
+  // From the better of the two centres towards its mode: log(1 + x^2) lies below its tangent in x^2, so that every step
+  // climbs. Where the site is nearly normal the mode is far from both centres.
+  double origin = log_density(0.0) > log_density(m) ? 0.0 : m;
+  for (int i = 0; i < 4; ++i) origin = m / (1.0 + 2.0 * power * v / (1.0 + origin * origin));
+  const double log_origin = log_density(origin);
+  // What is below the origin by `reach` through one factor alone is left out. A second mode counts by the square of its
+  // distance in the variance, and so does a tail like |x|^-2 power.
   const double radius = std::sqrt(2.0 * v * (reach - log_origin + 1.5 * std::log1p(m * m + v)));
   const double log_extent = power > 1.5 ? (reach + 3.0 - log_origin) / (power - 1.5) : infinity;
   const double extent = std::sqrt(std::expm1(std::min(log_extent, 600.0)));
   const double low = std::max(m - radius, -extent), high = std::min(m + radius, extent);
-  if (!(low < high)) return false;
+  if (!(low < origin && origin < high)) return false;
   const double left = low - origin, right = high - origin;
   // In xi = asinh(x) the site has the width 1/sqrt(2 power) and the Gaussian s/sqrt(1 + m^2).
-  const double curvature = 1.0 / v + 2.0 * power / (1.0 + m * m);
-  const double deviation = (origin == 0.0 ? 1.0 / std::sqrt(1.0 + m * m) : 1.0) / std::sqrt(curvature);
-  const Grid grid = radius < 0.5 * (1.0 + std::fabs(m)) ? make_grid(left, right, 0.0, radius, deviation)
-                                                        : make_grid(left, right, -origin, 1.0, deviation);
+  const double deviation = std::sqrt((1.0 + origin * origin) / (2.0 * power + (1.0 + m * m) / v));
+  const Grid grid = radius < 0.5 * (1.0 + std::fabs(m)) ? make_grid(left, right, 0.0, radius, 0.08, deviation)
+                                                        : make_grid(left, right, -origin, 1.0, 0.08, deviation);
   const Log1pSquareExponent exponent{0.5 / v, (m - origin) / v, power, 2.0 * origin, 1.0 / (1.0 + origin * origin)};
   return integrate_grid([&](const Grid& g, Sums& s) { sum_log1p_square(exponent, g, s); }, grid, v, origin, log_origin,
                         moments, nodes);

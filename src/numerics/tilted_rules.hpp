@@ -18,7 +18,7 @@ struct TiltedRow {
   double mean, variance, slope, weight;
 };
 
-/// The rule itself, for other integrals: x and weights that sum to one, in order of x.
+/// The rule itself, for other integrals: x and weights that sum to one.
 struct TiltedNodes {
   std::vector<double> x, weight;
 };
