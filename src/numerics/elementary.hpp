@@ -1,6 +1,6 @@
 #pragma once
-// Branch-free scalar kernels that compilers turn into SIMD code when a plain loop calls them. Internal to batch.cpp and
-// expectations.cpp, the only places with SIMD.
+// Branch-free scalar kernels that compilers turn into SIMD code when a plain loop calls them. Internal to batch.cpp,
+// expectations.cpp and tilted_rules.cpp, the only places with SIMD.
 
 #include <bit>
 #include <cmath>

@@ -179,7 +179,8 @@ double exponential_mode(double m, double v, double slope, double rate) {
   return y > 1.0 ? std::log(y) - log_scale : flat - y;
 }
 
-// tau with rate (e^-tau - 1 + tau) >= reach, from tau^2/(2 + tau) <= e^-tau - 1 + tau.
+// How far from the mode the density falls by `reach` if its logarithm has the curvature -rate e^-tau at the distance
+// tau: rate (e^-tau - 1 + tau) >= reach, from tau^2/(2 + tau) <= e^-tau - 1 + tau.
 double slow_side(double rate) {
   const double q = reach / rate;
   return 0.5 * (q + std::sqrt(q * q + 8.0 * q));
@@ -285,10 +286,10 @@ bool softplus_tilted(const TiltedRow& row, TiltedMoments& moments, TiltedNodes* 
   }
   if (!(rest * rest < curvature)) return false;
   const double log_site = std::log1p(e);
-  // On the right log(1 + p (e^t - 1)) > t + log p.
-  const double gaussian = std::sqrt(2.0 * reach * v);
-  const double right = std::min(gaussian, (reach / n + log_site - mode) / (1.0 - p));
-  const double left = -std::min(gaussian, slow_side(n * p * (1.0 - p)));
+  // The logarithm of the curvature of softplus has slopes within [-1, 1]; and log(1 + p (e^t - 1)) > t + log p.
+  const double either_side = std::min(std::sqrt(2.0 * reach * v), slow_side(n * p * (1.0 - p)));
+  const double right = std::min(either_side, (reach / n + log_site - mode) / (1.0 - p));
+  const double left = -either_side;
   const Grid grid = window_grid(left, right, {std::max(0.0, n > 1.0 ? -mode - std::log(n) : -mode), 5.0, 0.08},
                                 1.0 / std::sqrt(curvature));
   const SoftplusExponent exponent{0.5 / v, rest, n, p};
