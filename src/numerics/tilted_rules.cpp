@@ -337,6 +337,7 @@ bool log_ndtr_tilted(const TiltedRow& row, TiltedMoments& moments, TiltedNodes* 
 }
 
 bool log1p_square_tilted(const TiltedRow& row, TiltedMoments& moments, TiltedNodes* nodes) {
+  if (row.slope != 0.0) return false;
   const double m = row.mean, v = row.variance, power = -row.weight;
   const auto log_density = [&](double x) { return -0.5 * (x - m) * ((x - m) / v) - power * std::log1p(x * x); };
   // From the better of the two centres towards its mode: log(1 + x^2) lies below its tangent in x^2, so that every step
