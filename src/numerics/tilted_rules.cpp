@@ -290,6 +290,7 @@ bool softplus_tilted(const TiltedRow& row, TiltedMoments& moments, TiltedNodes* 
   const double either_side = std::min(std::sqrt(2.0 * reach * v), slow_side(n * p * (1.0 - p)));
   const double right = std::min(either_side, (reach / n + log_site - mode) / (1.0 - p));
   const double left = -either_side;
+  if (!(right < 700.0)) return false;  // e^t would overflow.
   const Grid grid = window_grid(left, right, {std::max(0.0, n > 1.0 ? -mode - std::log(n) : -mode), 5.0, 0.08},
                                 1.0 / std::sqrt(curvature));
   const SoftplusExponent exponent{0.5 / v, rest, n, p};
@@ -355,8 +356,7 @@ bool log1p_square_tilted(const TiltedRow& row, TiltedMoments& moments, TiltedNod
   const double left = low - origin, right = high - origin;
   // In xi = asinh(x) the site has the width 1/sqrt(2 power) and the Gaussian s/sqrt(1 + m^2).
   const double deviation = std::sqrt((1.0 + origin * origin) / (2.0 * power + (1.0 + m * m) / v));
-  const Grid grid = radius < 0.5 * (1.0 + std::fabs(m)) ? make_grid(left, right, 0.0, radius, 0.08, deviation)
-                                                        : make_grid(left, right, -origin, 1.0, 0.08, deviation);
+  const Grid grid = window_grid(left, right, {-origin, 1.0, 0.08}, deviation);
   const Log1pSquareExponent exponent{0.5 / v, (m - origin) / v, power, 2.0 * origin, 1.0 / (1.0 + origin * origin)};
   return integrate_grid([&](const Grid& g, Sums& s) { sum_log1p_square(exponent, g, s); }, grid, v, origin, log_origin,
                         moments, nodes);
