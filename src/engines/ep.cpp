@@ -65,7 +65,7 @@ class Plan {
     end = search_.sequential(options_.damping);
     if (final(end)) return end;
     note("sequential", "double loop", end);
-    return double_loop((options_.max_iterations - report_.iterations) / 3);
+    return double_loop((options_.max_iterations - report_.iterations) / 4);
   }
 
   /// The guaranteed loop far from the fixed point, cheap sweeps near it; without them if they do not converge.

@@ -32,6 +32,11 @@ constexpr int steps_a_site = 2;
 /// Outer steps without a gap clearly below the smallest one before the loop is given up.
 constexpr int patience = 12;
 constexpr double clearly_below = 0.95;
+/// A free energy lower by this share is progress too.
+constexpr double small_gain = 1e-7;
+/// Steps of the surrogate grow while they lower the free energy.
+constexpr double stride_growth = 1.3;
+constexpr double longest_stride = 20.0;
 /// A step may take at most this share of what a cavity or a marginal has in precision.
 constexpr double largest_loss = 0.8;
 
@@ -128,9 +133,27 @@ StageEnd EpSearch::double_loop(double until, int most_sweeps) {
     moments_.tilt(s);
   };
 
+  // F, with the constants of the Gaussian normalisers left out.
+  const auto free_energy_at = [&](const EpState& s) {
+    const auto& tau = s.sites.precision.array();
+    const auto& m = s.point.eta.array();
+    double sum = (s.sites.shift.array() * m - 0.5 * tau * m.square()).sum() - 0.5 * core_.inner(s.point, s.point) -
+                 core_.half_log_det();
+    for (Index i = 0; i < n; ++i) {
+      const double cavity =
+          0.5 * (std::log(s.cavity_variance(i)) + s.cavity_mean(i) * s.cavity_mean(i) / s.cavity_variance(i));
+      const double marginal =
+          0.5 * (surrogate_shift(i) * surrogate_shift(i) / surrogate_precision(i) - std::log(surrogate_precision(i)));
+      sum += (s.log_normaliser(i) + cavity - marginal) / power;
+    }
+    return -sum;
+  };
+
   EpState inner = now_;
   double gap = 1.0;  // Between surrogate and q, before the last outer step.
   double smallest_gap = std::numeric_limits<double>::infinity();
+  double last_free_energy = std::numeric_limits<double>::infinity();
+  double stride = 1.0;
   int idle = 0;
   while (!converged() && now_.mismatch > until) {
     tilt_from_surrogate(inner);
@@ -166,14 +189,21 @@ StageEnd EpSearch::double_loop(double until, int most_sweeps) {
       tilt_from_surrogate(inner);
     }
 
-    // Outer step: every surrogate moves to its marginal of q, as far as its cavity stays proper.
+    // Outer step: every surrogate moves to its marginal of q and, while that keeps lowering the free energy, beyond
+    // it; as far as its cavity stays proper.
+    const double free_energy = free_energy_at(inner);
+    const bool lower = free_energy < last_free_energy;
+    stride = lower ? std::min(stride_growth * stride, longest_stride) : 1.0;
+    const bool progress = free_energy < last_free_energy - small_gain * (1.0 + std::abs(free_energy));
+    last_free_energy = free_energy;
     gap = 0.0;
     int blocked = 0;
     for (Index i = 0; i < n; ++i) {
       const double precision_move = 1.0 / inner.variance(i) - surrogate_precision(i);
       const double shift_move = inner.point.eta(i) / inner.variance(i) - surrogate_shift(i);
       const double room = surrogate_precision(i) - power * inner.sites.precision(i);
-      const double share = precision_move < -largest_loss * room ? -largest_loss * room / precision_move : 1.0;
+      double share = stride;
+      if (share * precision_move < -largest_loss * room) share = -largest_loss * room / precision_move;
       if (share < 0.1) ++blocked;
       const double centred = shift_move - precision_move * inner.point.eta(i);
       gap = std::max(
@@ -187,7 +217,7 @@ StageEnd EpSearch::double_loop(double until, int most_sweeps) {
     moments_.tilt(now_);
     keep_best();
     tell("double loop");
-    idle = gap < clearly_below * smallest_gap ? 0 : idle + 1;
+    idle = progress || gap < clearly_below * smallest_gap ? 0 : idle + 1;
     smallest_gap = std::min(smallest_gap, gap);
     if (idle > patience) return blocked > 0 ? StageEnd::improper_cavity : not_falling();
     if (out_of_sweeps()) return out_of_sweeps_reason();
