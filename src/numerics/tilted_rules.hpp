@@ -22,8 +22,9 @@ struct TiltedNodes {
   std::vector<double> x, weight;
 };
 
-/// Moments of x; false (and no result) where the rule is not sure of them. Log normaliser, mean and variance are then
-/// within 1e-11 of the exact ones, relative to the deviation and the variance. `nodes` may be null.
+// Each fills in the moments of x, and the nodes if there is a place for them, and returns true; or returns false where
+// the rule is not sure. Errors are below 1e-11: of the mean relative to the deviation (rounding of x itself aside), of
+// the variance relative to itself, of the log normaliser L relative to 1 + |L|.
 
 /// f(x) = e^x, weight < 0.
 [[nodiscard]] bool exponential_tilted(const TiltedRow& row, TiltedMoments& moments, TiltedNodes* nodes = nullptr);
