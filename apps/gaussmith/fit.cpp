@@ -28,6 +28,7 @@ struct FitArguments {
   LearnArguments learning;
   std::string form = "auto";
   std::string save;
+  bool leave_one_out = false;
   std::vector<CLI::Option*> table_options;  ///< None of them goes with --problem.
 };
 
@@ -229,6 +230,7 @@ Outcome run_fit(const FitArguments& arguments, const CommonOptions& common) {
     ResultContent content;
     content.prediction = prepared.prediction ? &*prepared.prediction : nullptr;
     content.learning = learning;
+    content.leave_one_out = arguments.leave_one_out;
     content.seconds = seconds;
     content.warnings = prepared.warnings;
     content.notes = prepared.notes;
@@ -239,6 +241,9 @@ Outcome run_fit(const FitArguments& arguments, const CommonOptions& common) {
     summary.learning = learning;
     summary.training = training_scores(posterior);
     summary.seconds = seconds;
+    if (arguments.leave_one_out && usable) {
+      summary.leave_one_out = posterior.leave_one_out().log_density;
+    }
     summary.saved = saved_to;
     outcome.output = summarise(summary);
   }
@@ -353,6 +358,9 @@ Command add_fit(CLI::App& root, CommonOptions& common) {
       ->type_name("NAME");
   app->add_option("--save", arguments->save, "Write the fitted model here, for predict and evaluate")
       ->type_name("FILE");
+  app->add_flag(
+      "--loo", arguments->leave_one_out,
+      "Add leave-one-out predictions: every row's log predictive density given the others, without refitting");
   add_common(*app, common, true);
   app->footer(
       "Parameters that nothing sets: without --learn they are 1 (nu: 4), and a note says so; with --learn they start\n"

@@ -137,6 +137,22 @@ std::string weight_table(const FitSummary& summary) {
   return out;
 }
 
+/// How well the rows predict one another.
+std::string left_out_line(const Vector& log_density) {
+  const auto present = log_density.array().isFinite();
+  const Index rows = present.count();
+  if (rows == 0) {
+    return "no row has a leave-one-out distribution";
+  }
+  const double total = present.select(log_density.array(), 0.0).sum();
+  std::string text =
+      fmt::format("mean log predictive density of a row given the others {:.5g}", total / static_cast<double>(rows));
+  if (rows < log_density.size()) {
+    text += fmt::format(" ({} left aside: no such distribution)", plural(log_density.size() - rows, "row"));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string score_line(const Scores& scores) {
@@ -177,6 +193,12 @@ std::string summarise(const FitSummary& summary) {
   }
   if (summary.training) {
     line(out, "Training", score_line(*summary.training));
+  }
+  if (summary.leave_one_out) {
+    line(out, "Left out", left_out_line(*summary.leave_one_out));
+  }
+  for (const std::string& note : report.notes) {
+    line(out, &note == &report.notes.front() ? "Path" : "", note);
   }
   if (report.negative_precisions > 0) {
     line(out, "Negative",

@@ -19,6 +19,7 @@ struct FitSummary {
   const Posterior* posterior = nullptr;
   const LearnReport* learning = nullptr;
   std::optional<Scores> training;
+  std::optional<Vector> leave_one_out;  ///< Log predictive density of each row given the others, where asked for.
   double seconds = 0.0;
   std::string saved;                  ///< Where the model was saved; empty: nowhere.
   std::string new_table = "new.csv";  ///< A table the model could predict, for the hint at the end.

@@ -41,6 +41,7 @@ struct Problem {
 struct ResultContent {
   const PredictionRequest* prediction = nullptr;
   const LearnReport* learning = nullptr;
+  bool leave_one_out = false;              ///< Add leave-one-out predictions.
   std::optional<double> seconds;           ///< Whole run; the report's own by default.
   std::vector<std::string> warnings = {};  ///< Besides those of the report.
   std::vector<std::string> notes = {};     ///< What was done to the data: codings, defaults.

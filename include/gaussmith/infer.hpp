@@ -73,6 +73,12 @@ struct SiteApproximation {
   Vector shift;
 };
 
+/// Every row seen from the others: q without the row's own site, and what that predicts for its response.
+struct LeaveOneOut {
+  Marginals latent;    ///< Mean and variance of eta_n under q without site n. NaN where that is not a distribution.
+  Vector log_density;  ///< log of the expected t_n under it, the log predictive density of y_n given the other rows.
+};
+
 /// The result of inference: a Gaussian over w with its evidence and its report. Cheap to copy.
 class Posterior {
  public:
@@ -93,6 +99,9 @@ class Posterior {
   /// Draws of w: D x draws.
   [[nodiscard]] Matrix sample_weights(int draws, std::uint64_t seed) const;
   [[nodiscard]] const SiteApproximation& sites() const;
+  /// Leave-one-out predictions without refitting: exact for Gaussian sites, otherwise as good as the other sites'
+  /// approximations. O(N).
+  [[nodiscard]] LeaveOneOut leave_one_out() const;
 
   /// d log evidence / d log(parameter) for every learnable parameter, at the optimum of the method's own variables.
   [[nodiscard]] std::map<std::string, double, std::less<>> gradient() const;

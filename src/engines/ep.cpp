@@ -2,6 +2,7 @@
 
 #include "engines/ep_search.hpp"
 #include "engines/explicit_gradient.hpp"
+#include "engines/leave_one_out.hpp"
 #include "gaussmith/errors.hpp"
 
 #include <fmt/format.h>
@@ -134,9 +135,15 @@ void run_ep(const Ep& options, const Run& run, Posterior::State& state) {
   report.message = report.converged() ? fmt::format("tilted and marginal moments match after {} sweep{}",
                                                     report.iterations, report.iterations == 1 ? "" : "s")
                                       : std::string(reason(end));
+  if (q.inaccurate > 0)
+    report.warnings.push_back(
+        fmt::format("the tilted moments of {} site{} are less accurate than 1e-9: quadrature did "
+                    "not reach its goal",
+                    q.inaccurate, q.inaccurate == 1 ? "" : "s"));
   state.sites = q.sites;
   state.point = q.point;
   state.latent = {q.point.eta, q.variance};
+  state.slack = q.slack;
   state.log_evidence = {q.log_evidence,
                         sites.all(&SiteTraits::gaussian) ? EvidenceKind::exact : EvidenceKind::approximation};
   // The method that was run: a power lowered on the way is part of it.
@@ -144,20 +151,14 @@ void run_ep(const Ep& options, const Run& run, Posterior::State& state) {
 }
 
 std::map<std::string, double, std::less<>> ep_gradient(const Ep& options, const Posterior::State& state) {
-  const SiteRows sites(state.model.sites, state.threads);
-  EpState q;
-  q.sites = state.sites;
-  q.point = state.point;
-  q.variance = state.latent.variance;
-  q.slack = 1.0 - (q.sites.precision.array() * q.variance.array());
-  q.dual = state.core->dual(state.point, state.sites.shift);
-  const EpMoments moments(*state.core, sites, options.power);
-  moments.cavities(q);
+  const Marginals cavity =
+      cavities(state.latent.mean, state.latent.variance, state.slack, state.core->dual(state.point, state.sites.shift),
+               state.sites.precision, options.power);
   return explicit_gradient(state, [&](const SiteBlock& block, Index row, int parameter) {
     Vector out(block.size());
     const auto n = static_cast<std::size_t>(block.size());
-    block.parameter_tilted(0, parameter, ConstSpan(q.cavity_mean.data() + row, n),
-                           ConstSpan(q.cavity_variance.data() + row, n), options.power, view(out));
+    block.parameter_tilted(0, parameter, ConstSpan(cavity.mean.data() + row, n),
+                           ConstSpan(cavity.variance.data() + row, n), options.power, view(out));
     return out.sum();
   });
 }

@@ -1,5 +1,7 @@
 #include "engines/ep_state.hpp"
 
+#include "engines/leave_one_out.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -23,17 +25,10 @@ bool EpMoments::marginals(SiteApproximation sites, EpState& state) const {
 }
 
 void EpMoments::cavities(EpState& state) const {
-  // v_cavity = v / s and m_cavity = m - power v a / s with s = 1 - power tau v and a = nu - tau m: nothing cancels when
-  // a site outweighs everything else.
-  const Index n = state.variance.size();
-  state.cavity_mean.resize(n);
-  state.cavity_variance.resize(n);
-  for (Index i = 0; i < n; ++i) {
-    const double v = state.variance(i);
-    const double s = state.slack(i) + (1.0 - power_) * state.sites.precision(i) * v;
-    state.cavity_variance(i) = v / s;
-    state.cavity_mean(i) = state.point.eta(i) - power_ * v * state.dual(i) / s;
-  }
+  const Marginals c =
+      gaussmith::cavities(state.point.eta, state.variance, state.slack, state.dual, state.sites.precision, power_);
+  state.cavity_mean = c.mean;
+  state.cavity_variance = c.variance;
 }
 
 void EpMoments::tilt(EpState& state) const {
@@ -48,13 +43,16 @@ void EpMoments::tilt(EpState& state) const {
     if (!is_pinned(state.variance(i))) ++state.improper;
     aside.push_back(i);
     state.cavity_mean(i) = state.point.eta(i);
-    state.cavity_variance(i) = std::max(state.variance(i), 1e-200);
+    state.cavity_variance(i) = is_pinned(state.variance(i)) ? 1.0 : state.variance(i);
   }
-  sites_->tilted(state.cavity_mean, state.cavity_variance, power_, state.log_normaliser, state.tilted_mean,
-                 state.tilted_variance);
+  state.inaccurate = sites_->tilted(state.cavity_mean, state.cavity_variance, power_, state.log_normaliser,
+                                    state.tilted_mean, state.tilted_variance);
+  Vector at_mean;
+  if (!aside.empty()) sites_->log_density(state.point.eta, &at_mean);
   for (const Index i : aside) {
     state.tilted_mean(i) = state.point.eta(i);
     state.tilted_variance(i) = state.variance(i);
+    if (is_pinned(state.variance(i))) state.log_normaliser(i) = power_ * at_mean(i);
   }
   state.mismatch = state.improper > 0 ? std::numeric_limits<double>::infinity() : 0.0;
   double sum = 0.0;

@@ -17,6 +17,8 @@ struct EpState {
   Vector log_normaliser, tilted_mean, tilted_variance;
   int improper = 0;  ///< Rows whose cavity is not a distribution; their tilted moments stand for the marginal ones.
 
+  Index inaccurate = 0;  ///< Rows whose tilted moments did not reach the accuracy that sites promise.
+
   double mismatch = 0.0;      ///< Largest of |tilted mean - mean| / sd and |tilted variance / variance - 1|.
   double log_evidence = 0.0;  ///< log Z_EP, meaningful without improper cavities.
 };

@@ -53,7 +53,7 @@ void run_exact(const Run& run, Posterior::State& state) {
   report.history.push_back({report.iterations, objective, report.residual, "closed form"});
   if (run.progress && run.progress(report.history.back()) == Next::discard) throw Interrupted();
 
-  state.latent = {state.point.eta, state.core->variances()};
+  state.latent = {state.point.eta, state.core->variances(&state.slack)};
   state.log_evidence = {objective - state.core->half_log_det(), EvidenceKind::exact};
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/parallel_blocks.hpp"
 #include "engines/engine.hpp"
+#include "engines/leave_one_out.hpp"
 #include "engines/prediction_points.hpp"
 #include "gaussmith/errors.hpp"
 #include "gaussmith/random.hpp"
@@ -52,6 +53,8 @@ Marginals Posterior::weights() const {
                              state_->core->predict(points, begin, end, state_->point, mean, variance);
                            });
 }
+
+LeaveOneOut Posterior::leave_one_out() const { return gaussmith::leave_one_out(*state_); }
 
 Matrix Posterior::latent_covariance(const std::vector<Index>& rows) const {
   const BlasThreads blas(state_->threads);

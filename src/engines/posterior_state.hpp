@@ -17,6 +17,7 @@ class Posterior::State {
   SiteApproximation sites;
   LatentPoint point;  ///< The mean of q in the core's coordinates.
   Marginals latent;
+  Vector slack;  ///< 1 - tau v of every row, without cancellation: v / slack is the variance without the row's site.
   Evidence log_evidence;
   Report report;
 };

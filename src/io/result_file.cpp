@@ -121,6 +121,9 @@ std::string result_json(const Posterior& posterior, const ResultContent& content
 
   std::vector<std::string> warnings = report.warnings;
   warnings.insert(warnings.end(), content.warnings.begin(), content.warnings.end());
+  if (!report.converged()) {
+    warnings.push_back("inference did not converge: " + report.message);
+  }
 
   Json out;
   out["format"] = "gaussmith-result/1";
@@ -138,6 +141,12 @@ std::string result_json(const Posterior& posterior, const ResultContent& content
   if (content.prediction != nullptr) {
     out["prediction"] = usable ? prediction(posterior, *content.prediction, warnings) : Json();
   }
+  if (content.leave_one_out && usable) {
+    const LeaveOneOut loo = posterior.leave_one_out();
+    out["leave_one_out"] = {{"mean", array(loo.latent.mean)},
+                            {"variance", array(loo.latent.variance)},
+                            {"log_density", array(loo.log_density)}};
+  }
   out["warnings"] = warnings;
   out["message"] = report.message;
   out["residual"] = report.residual;
@@ -150,8 +159,10 @@ std::string result_json(const Posterior& posterior, const ResultContent& content
   if (content.learning != nullptr) {
     out["learning"] = learning(*content.learning);
   }
-  if (!content.notes.empty()) {
-    out["notes"] = content.notes;
+  std::vector<std::string> notes = content.notes;
+  notes.insert(notes.end(), report.notes.begin(), report.notes.end());
+  if (!notes.empty()) {
+    out["notes"] = notes;
   }
   return write_fields(out);
 }

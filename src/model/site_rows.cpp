@@ -3,6 +3,7 @@
 #include "base/parallel_blocks.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <iterator>
 
 namespace gaussmith {
@@ -47,15 +48,19 @@ void SiteRows::log_density(const Vector& eta, Vector* value, Vector* first, Vect
   });
 }
 
-void SiteRows::tilted(const Vector& mean, const Vector& variance, double power, Vector& log_normaliser,
-                      Vector& tilted_mean, Vector& tilted_variance) const {
+Index SiteRows::tilted(const Vector& mean, const Vector& variance, double power, Vector& log_normaliser,
+                       Vector& tilted_mean, Vector& tilted_variance) const {
   for (Vector* out : {&log_normaliser, &tilted_mean, &tilted_variance}) out->resize(rows_);
+  std::atomic<Index> inaccurate = 0;
   for_pieces([&](const SiteBlock& block, Index begin, Index row, Index count) {
     const auto size = static_cast<std::size_t>(count);
+    Index missed = 0;
     block.tilted(begin, ConstSpan(mean.data() + row, size), ConstSpan(variance.data() + row, size), power,
                  {piece_of(&log_normaliser, row, count), piece_of(&tilted_mean, row, count),
-                  piece_of(&tilted_variance, row, count)});
+                  piece_of(&tilted_variance, row, count), &missed});
+    inaccurate += missed;
   });
+  return inaccurate;
 }
 
 SiteRows::Tilted SiteRows::tilted_row(Index row, double mean, double variance, double power) const {
@@ -64,7 +69,7 @@ SiteRows::Tilted SiteRows::tilted_row(Index row, double mean, double variance, d
   const Piece& piece = *std::prev(after);
   Tilted out{};
   piece.block->tilted(piece.first + row - piece.row, ConstSpan(&mean, 1), ConstSpan(&variance, 1), power,
-                      {Span(&out.log_normaliser, 1), Span(&out.mean, 1), Span(&out.variance, 1)});
+                      {Span(&out.log_normaliser, 1), Span(&out.mean, 1), Span(&out.variance, 1), nullptr});
   return out;
 }
 

@@ -21,9 +21,10 @@ class SiteRows {
   void log_density(const Vector& eta, Vector* value, Vector* first = nullptr, Vector* second = nullptr,
                    Vector* third = nullptr) const;
 
-  /// Moments of N(mean, variance) t^power, one row each; every variance > 0.
-  void tilted(const Vector& mean, const Vector& variance, double power, Vector& log_normaliser, Vector& tilted_mean,
-              Vector& tilted_variance) const;
+  /// Moments of N(mean, variance) t^power, one row each; every variance > 0. Returns how many rows did not reach the
+  /// accuracy that SiteBlock::tilted promises.
+  Index tilted(const Vector& mean, const Vector& variance, double power, Vector& log_normaliser, Vector& tilted_mean,
+               Vector& tilted_variance) const;
   /// The same for a single row of the model.
   struct Tilted {
     double log_normaliser, mean, variance;
