@@ -8,6 +8,18 @@
 
 namespace gaussmith {
 
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// The larger of the two; a value that is not a number is as bad as infinity.
+void raise(double& largest, double value) { largest = std::isnan(value) ? infinity : std::max(largest, value); }
+
+/// More passes over the means have nothing to gain once they agree this much better than the variances.
+constexpr double means_ahead = 0.2;
+
+}  // namespace
+
 bool EpMoments::evaluate(SiteApproximation sites, EpState& state) const {
   if (!marginals(std::move(sites), state)) return false;
   cavities(state);
@@ -54,7 +66,7 @@ void EpMoments::tilt(EpState& state) const {
     state.tilted_variance(i) = state.variance(i);
     if (is_pinned(state.variance(i))) state.log_normaliser(i) = power_ * at_mean(i);
   }
-  state.mismatch = state.improper > 0 ? std::numeric_limits<double>::infinity() : 0.0;
+  state.mean_mismatch = state.variance_mismatch = 0.0;
   double sum = 0.0;
   for (Index i = 0; i < n; ++i) {
     const double v = state.variance(i);
@@ -67,14 +79,33 @@ void EpMoments::tilt(EpState& state) const {
     // 1/2 log(v_cavity / v) + 1/2 (m_cavity - m)^2 / v_cavity.
     sum += state.log_normaliser(i) + 0.5 * std::log(state.cavity_variance(i) / v) +
            0.5 * move * move / state.cavity_variance(i);
-    const double in_mean = std::abs(state.tilted_mean(i) - state.point.eta(i)) / std::sqrt(v);
-    const double in_variance = std::abs(state.tilted_variance(i) / v - 1.0);
-    const double worst = std::max(in_mean, in_variance);
-    // The negation also catches a moment that is not a number.
-    if (!(worst <= state.mismatch))
-      state.mismatch = std::isnan(worst) ? std::numeric_limits<double>::infinity() : worst;
+    raise(state.mean_mismatch, std::abs(state.tilted_mean(i) - state.point.eta(i)) / std::sqrt(v));
+    raise(state.variance_mismatch, std::abs(state.tilted_variance(i) / v - 1.0));
   }
+  state.mismatch = state.improper > 0 ? infinity : std::max(state.mean_mismatch, state.variance_mismatch);
   state.log_evidence = sum / power_ - 0.5 * core_->inner(state.point, state.point) - core_->half_log_det();
+}
+
+void EpMoments::settle_means(EpState& state, int most_passes) const {
+  // At a fixed point a = nu - tau m is the slope (tilted mean - cavity mean) / (power v_cavity) of log Z_tilted; with the
+  // precision as its derivative in m this is a chord step of Newton's method for the means.
+  for (int pass = 0; pass < most_passes && state.improper == 0; ++pass) {
+    if (!(state.mean_mismatch > means_ahead * state.variance_mismatch)) return;
+    EpState next = state;
+    for (Index i = 0; i < next.variance.size(); ++i) {
+      if (is_pinned(next.variance(i))) continue;
+      next.sites.shift(i) =
+          (next.tilted_mean(i) - next.cavity_mean(i)) / (power_ * next.cavity_variance(i)) +
+          next.sites.precision(i) * next.tilted_mean(i);
+    }
+    if (!next.sites.shift.allFinite()) return;
+    next.point = core_->mean(next.sites.shift);
+    next.dual = core_->dual(next.point, next.sites.shift);
+    cavities(next);
+    tilt(next);
+    if (!(next.mean_mismatch < state.mean_mismatch) || !std::isfinite(next.mismatch)) return;
+    state = std::move(next);
+  }
 }
 
 SiteApproximation EpMoments::targets(const EpState& state) const {

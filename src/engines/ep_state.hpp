@@ -19,7 +19,9 @@ struct EpState {
 
   Index inaccurate = 0;  ///< Rows whose tilted moments did not reach the accuracy that sites promise.
 
-  double mismatch = 0.0;      ///< Largest of |tilted mean - mean| / sd and |tilted variance / variance - 1|.
+  double mean_mismatch = 0.0;      ///< Largest |tilted mean - mean| / sd.
+  double variance_mismatch = 0.0;  ///< Largest |tilted variance / variance - 1|.
+  double mismatch = 0.0;           ///< The larger of the two, infinite with an improper cavity.
   double log_evidence = 0.0;  ///< log Z_EP, meaningful without improper cavities.
 };
 
@@ -38,6 +40,10 @@ class EpMoments {
   [[nodiscard]] bool marginals(SiteApproximation sites, EpState& state) const;
   void cavities(EpState& state) const;
   void tilt(EpState& state) const;
+
+  /// Brings the means closer to a fixed point at the current precisions, without another factorisation: O(N^2) and one
+  /// more pass of tilted moments each time. Ends when the means agree better than the variances, or do not get closer.
+  void settle_means(EpState& state, int most_passes) const;
 
   /// The site parameters that give the tilted moments in each row's cavity: the undamped EP step.
   [[nodiscard]] SiteApproximation targets(const EpState& state) const;
