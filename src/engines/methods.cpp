@@ -38,11 +38,65 @@ double parse_number(std::string_view name, const std::string& text) {
   return value;
 }
 
-void assign(int& member, double value, std::string_view name) {
-  if (value != std::floor(value)) throw InvalidOption(fmt::format("{} must be a whole number, found {}", name, value));
-  member = static_cast<int>(value);
+// What a kind of option needs: how it is written down, whether a value is allowed, and how text becomes a value.
+
+std::string describe(const Range& range) {
+  return fmt::format("{}{}, {}]", range.above ? "(" : "[", range.lowest, range.highest);
 }
-void assign(double& member, double value, std::string_view /*name*/) { member = value; }
+
+template <class Number>
+void check(const Number& member, const Range& range, const std::string& name) {
+  const auto value = static_cast<double>(member);
+  const bool low_enough = value <= range.highest;
+  const bool high_enough = range.above ? value > range.lowest : value >= range.lowest;
+  if (!(low_enough && high_enough))
+    throw InvalidOption(fmt::format("{} must lie in {}, found {}", name, describe(range), value));
+}
+
+template <class Number>
+void assign(Number& member, const Range& range, const std::string& name, const std::string& text) {
+  const double value = parse_number(name, text);
+  check(value, range, name);
+  if (std::is_integral_v<Number> && value != std::floor(value))
+    throw InvalidOption(fmt::format("{} must be a whole number, found {}", name, value));
+  member = static_cast<Number>(value);
+}
+
+template <class Number>
+std::string written(const Number& member, const Range& /*range*/) {
+  return fmt::format("{}", member);
+}
+
+template <class Value, std::size_t count>
+std::string describe(const Choices<Value, count>& choices) {
+  std::vector<std::string_view> names;
+  for (const auto& choice : choices.all) names.emplace_back(choice.name);
+  return fmt::format("{}", fmt::join(names, " | "));
+}
+
+template <class Value, std::size_t count>
+void check(const Value& member, const Choices<Value, count>& choices, const std::string& name) {
+  for (const auto& choice : choices.all)
+    if (choice.value == member) return;
+  throw InvalidOption(fmt::format("{} must be {}, found a value without a name", name, describe(choices)));
+}
+
+template <class Value, std::size_t count>
+void assign(Value& member, const Choices<Value, count>& choices, const std::string& name, const std::string& text) {
+  for (const auto& choice : choices.all) {
+    if (choice.name != text) continue;
+    member = choice.value;
+    return;
+  }
+  throw InvalidOption(fmt::format("{} must be {}, found \"{}\"", name, describe(choices), text));
+}
+
+template <class Value, std::size_t count>
+std::string written(const Value& member, const Choices<Value, count>& choices) {
+  for (const auto& choice : choices.all)
+    if (choice.value == member) return choice.name;
+  return "";
+}
 
 const Entry& entry_of(std::string_view name) {
   std::vector<std::string_view> known;
@@ -62,15 +116,12 @@ Method make_method(std::string_view name, const std::map<std::string, std::strin
       [&](auto& chosen) {
         std::vector<std::string> known;
         auto left = options;
-        fields(chosen, [&](const char* field, auto& member, double lowest, double highest, const char*) {
+        fields(chosen, [&](const char* field, auto& member, const auto& domain, const char*) {
           const std::string full = fmt::format("{}.{}", name, field);
           known.push_back(full);
           const auto it = left.find(full);
           if (it == left.end()) return;
-          const double value = parse_number(full, it->second);
-          if (value < lowest || value > highest)
-            throw InvalidOption(fmt::format("{} must lie in [{}, {}], found {}", full, lowest, highest, value));
-          assign(member, value, full);
+          assign(member, domain, full, it->second);
           left.erase(it);
         });
         if (!left.empty())
@@ -86,11 +137,8 @@ void check_options(const Method& method) {
   Method copy = method;
   std::visit(
       [&](auto& chosen) {
-        fields(chosen, [&](const char* field, auto& member, double lowest, double highest, const char*) {
-          const auto value = static_cast<double>(member);
-          if (!(value >= lowest && value <= highest))
-            throw InvalidOption(
-                fmt::format("{}.{} must lie in [{}, {}], found {}", name_of(method), field, lowest, highest, value));
+        fields(chosen, [&](const char* field, auto& member, const auto& domain, const char*) {
+          check(member, domain, fmt::format("{}.{}", name_of(method), field));
         });
       },
       copy);
@@ -104,9 +152,9 @@ const std::vector<MethodInfo>& method_catalogue() {
       Method prototype = entry.prototype;
       std::visit(
           [&](auto& chosen) {
-            fields(chosen, [&](const char* field, auto& member, double lowest, double highest, const char* help) {
-              info.options.push_back({fmt::format("{}.{}", entry.name, field), fmt::format("{}", member),
-                                      fmt::format("[{}, {}]", lowest, highest), help});
+            fields(chosen, [&](const char* field, auto& member, const auto& domain, const char* help) {
+              info.options.push_back(
+                  {fmt::format("{}.{}", entry.name, field), written(member, domain), describe(domain), help});
             });
           },
           prototype);
