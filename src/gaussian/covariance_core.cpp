@@ -9,6 +9,8 @@ namespace gaussmith {
 CovarianceCore::CovarianceCore(std::shared_ptr<PriorGeometry> geometry, const Vector& offset)
     : GaussianCore(std::move(geometry), offset), k_(&geometry_->row_covariance()) {}
 
+Vector CovarianceCore::prior_variances() const { return k_->diagonal(); }
+
 bool CovarianceCore::factorise(const Vector& precision) {
   precision_ = precision;
   return factor_.factorise(*k_, precision);

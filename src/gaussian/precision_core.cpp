@@ -3,6 +3,7 @@
 #include "gaussian/precision_predict.hpp"
 
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <utility>
 
@@ -22,6 +23,16 @@ constexpr double singular_pivot = 1e-13;
 PrecisionCore::PrecisionCore(std::shared_ptr<PriorGeometry> geometry, const Vector& offset)
     : GaussianCore(std::move(geometry), offset) {
   geometry_->whiten();
+}
+
+Vector PrecisionCore::prior_variances() const {
+  if (!geometry_->has_gaussian()) return Vector::Constant(rows(), std::numeric_limits<double>::infinity());
+  Vector v(rows());
+  for (Index begin = 0; begin < rows(); begin += row_block) {
+    const Index end = std::min(rows(), begin + row_block);
+    v.segment(begin, end - begin) = geometry_->whitened_rows(begin, end).colwise().squaredNorm();
+  }
+  return v;
 }
 
 bool PrecisionCore::factorise(const Vector& precision) {

@@ -21,6 +21,10 @@ class SiteRows {
   void log_density(const Vector& eta, Vector* value, Vector* first = nullptr, Vector* second = nullptr,
                    Vector* third = nullptr) const;
 
+  /// E[log t] under N(mean, variance) and its derivatives; a null pointer is not computed.
+  void expectation(const Vector& mean, const Vector& variance, Vector* value, Vector* d_mean = nullptr,
+                   Vector* d_variance = nullptr) const;
+
   /// sum_n log t_n(eta_n), added in a fixed order. -inf where any site is.
   [[nodiscard]] double total(const Vector& eta) const;
 

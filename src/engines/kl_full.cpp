@@ -1,0 +1,177 @@
+#include "engines/kl_full.hpp"
+
+#include "engines/anderson.hpp"
+#include "gaussmith/errors.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+namespace gaussmith {
+
+namespace {
+
+/// An accepted step gains this share of what its slope promises.
+constexpr double sufficient_increase = 1e-4;
+/// Below this share of the bound a predicted gain drowns in rounding, and steps are judged by the residual.
+constexpr double rounding_gain = 1e-12;
+/// Such steps that do not halve the residual before the engine says it is stalled.
+constexpr int most_idle_steps = 8;
+constexpr double shortest_step = 1e-8;
+constexpr std::size_t memory = 8;
+/// The mean is optimised to this share of the mismatch of the precisions, which it would otherwise blur.
+constexpr double mean_share = 0.02;
+constexpr int most_mean_steps = 12;
+/// Bisections of log v in the independent start: a factor 1e16 down to one of 1.3.
+constexpr int start_bisections = 7;
+constexpr double start_range = 1e16;
+/// What stands for the prior's variance where there is no Gaussian factor.
+constexpr double widest_variance = 1e8;
+
+class KlAscent {
+ public:
+  KlAscent(GaussianCore& core, const SiteRows& sites, const Kl& options, const Run& run, Report& report)
+      : core_(core), sites_(sites), options_(options), run_(run), report_(report), anderson_(memory) {}
+
+  KlPoint climb(const KlStart& start) {
+    std::optional<KlPoint> first = evaluate(start.precision, start.mean);
+    if (!first) throw std::logic_error("kl: the start must factorise");
+    now_ = std::move(*first);
+    while (proceed()) advance();
+    if (!factorised_at_now_) {
+      if (!core_.factorise(now_.precision)) throw std::logic_error("kl: a factorisation could not be repeated");
+      now_.variance = core_.variances();
+    }
+    return std::move(now_);
+  }
+
+ private:
+  /// The point with these precisions and the best mean for them; none where K^-1 + T is not positive definite.
+  std::optional<KlPoint> evaluate(const Vector& precision, const LatentPoint& mean) {
+    ++report_.iterations;
+    ++spent_;
+    factorised_at_now_ = false;
+    if (!core_.factorise(precision)) return {};
+    KlPoint next;
+    next.precision = precision;
+    next.variance = core_.variances();
+    next.mean = smoothed_point(core_, sites_, next.variance, mean);
+    const auto mismatch = [&] {
+      return (next.precision + 2.0 * next.mean.d_variance).cwiseAbs().cwiseProduct(next.variance).maxCoeff();
+    };
+    const double goal = std::max(0.5 * options_.tolerance, mean_share * std::min(1.0, mismatch()));
+    climb_mean(core_, sites_, precision, next.variance, goal, most_mean_steps, next.mean);
+    next.bound = next.mean.objective - core_.half_log_det() + 0.5 * precision.dot(next.variance);
+    next.residual = std::max(next.mean.residual, mismatch());
+    if (!std::isfinite(next.bound)) return {};
+    factorised_at_now_ = true;
+    return next;
+  }
+
+  /// Records the point; false when the search is over.
+  bool proceed() {
+    const Iteration iteration{report_.iterations, now_.bound, now_.residual, kind_};
+    report_.history.push_back(iteration);
+    report_.residual = now_.residual;
+    const Next next = run_.progress ? run_.progress(iteration) : Next::proceed;
+    if (next == Next::discard) throw Interrupted();
+    if (now_.residual <= options_.tolerance) return finish(Status::converged, how());
+    if (next == Next::accept) return finish(Status::stopped, "stopped by the caller before the bound's optimum");
+    if (stalled_) return finish(Status::stalled, "no step increases the bound any more in double precision");
+    if (spent_ >= options_.max_iterations)
+      return finish(Status::iteration_limit,
+                    fmt::format("no optimum within {} factorisations; raise kl.max_iterations", options_.max_iterations));
+    return true;
+  }
+
+  void advance() {
+    const Vector mismatch = -2.0 * now_.mean.d_variance - now_.precision;
+    const Vector accelerated = anderson_.next(now_.precision, mismatch, now_.variance);
+    if (length_ == 1.0 && try_step(accelerated, mismatch, "accelerated")) return;
+    anderson_.forget();
+    ++shortened_;
+    for (; length_ >= shortest_step; length_ *= 0.5) {
+      if (try_step(now_.precision + length_ * mismatch, mismatch, "natural gradient")) {
+        length_ = std::min(1.0, 4.0 * length_);
+        return;
+      }
+      if (spent_ >= options_.max_iterations) return;
+    }
+    stalled_ = true;
+  }
+
+  /// Natural gradient ascent in the precisions: along dtau the bound changes by 1/2 mismatch'(V o V) dtau, and
+  /// (V o V) dtau is to first order the fall of v.
+  bool try_step(const Vector& precision, const Vector& mismatch, std::string_view kind) {
+    if (spent_ >= options_.max_iterations) return false;
+    std::optional<KlPoint> next = evaluate(precision, now_.mean.at);
+    if (!next) return false;
+    const double predicted = 0.5 * mismatch.dot(now_.variance - next->variance);
+    const double slack = rounding_gain * (1.0 + std::abs(now_.bound));
+    if (next->bound < now_.bound + sufficient_increase * predicted - slack) return false;
+    if (std::abs(next->bound - now_.bound) <= slack) {
+      idle_steps_ = next->residual < 0.5 * best_residual_ ? 0 : idle_steps_ + 1;
+      if (idle_steps_ > most_idle_steps) stalled_ = true;
+    }
+    best_residual_ = std::min(best_residual_, next->residual);
+    now_ = std::move(*next);
+    kind_ = kind;
+    return true;
+  }
+
+  [[nodiscard]] std::string how() const {
+    std::string text = sites_.all(&SiteTraits::log_concave) ? "the optimum of the bound" : "a local optimum of the bound";
+    if (shortened_ > 0) text += fmt::format(", {} step{} shortened", shortened_, shortened_ == 1 ? "" : "s");
+    return text;
+  }
+
+  bool finish(Status status, std::string message) {
+    report_.status = status;
+    report_.message = std::move(message);
+    return false;
+  }
+
+  GaussianCore& core_;
+  const SiteRows& sites_;
+  const Kl& options_;
+  const Run& run_;
+  Report& report_;
+  Anderson anderson_;
+  KlPoint now_;
+  std::string_view kind_ = "start";
+  double length_ = 1.0;
+  double best_residual_ = std::numeric_limits<double>::infinity();
+  int spent_ = 0, idle_steps_ = 0, shortened_ = 0;
+  bool factorised_at_now_ = false, stalled_ = false;
+};
+
+}  // namespace
+
+KlStart independent_start(const GaussianCore& core, const SiteRows& sites, LatentPoint mean) {
+  const Vector prior = core.prior_variances().cwiseMin(widest_variance);
+  Vector high = prior;
+  Vector low = prior / start_range;
+  Vector d_variance;
+  Vector middle;
+  for (int i = 0; i < start_bisections; ++i) {
+    middle = (low.array() * high.array()).sqrt();
+    sites.expectation(mean.eta, middle, nullptr, nullptr, &d_variance);
+    for (Index n = 0; n < prior.size(); ++n) {
+      const double excess = middle(n) / prior(n) - 2.0 * d_variance(n) * middle(n) - 1.0;
+      (excess > 0.0 ? high : low)(n) = middle(n);
+    }
+  }
+  sites.expectation(mean.eta, high, nullptr, nullptr, &d_variance);
+  return {(-2.0 * d_variance).cwiseMax(0.0).cwiseMin(high.cwiseInverse()), std::move(mean)};
+}
+
+KlPoint climb_kl(GaussianCore& core, const SiteRows& sites, const Kl& options, const Run& run, const KlStart& start,
+                 Report& report) {
+  return KlAscent(core, sites, options, run, report).climb(start);
+}
+
+}  // namespace gaussmith
