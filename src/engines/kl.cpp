@@ -10,6 +10,9 @@
 
 #include <cmath>
 #include <optional>
+#include <stdexcept>
+#include <utility>
+#include <vector>
 
 namespace gaussmith {
 
@@ -22,37 +25,105 @@ void check_kl(const Kl& /*options*/, const Model& /*model*/) {}
 
 namespace {
 
-std::optional<KlStart> warm_start(GaussianCore& core, const Posterior* warm) {
+/// Where to begin; the core is factorised there. Empty where K^-1 + T is not positive definite.
+using Start = std::optional<KlStart>;
+
+Start factorised(GaussianCore& core, KlStart start) {
+  if (!core.factorise(start.precision)) return {};
+  return start;
+}
+
+Start warm_start(GaussianCore& core, const Posterior* warm) {
   if (warm == nullptr || warm->sites().precision.size() != core.rows() || !core.factorise(warm->sites().precision))
     return {};
   return KlStart{warm->sites().precision, core.mean(warm->sites().shift)};
 }
 
-/// Other places to begin for sites that are not log-concave: means drawn from q, farther out each time.
-KlStart scattered_start(GaussianCore& core, const SiteRows& sites, const KlPoint& around, Random& random) {
+/// Every heavy-tailed site taken at its word: the least-squares fit, which no outlier has left.
+Start trusting_start(GaussianCore& core, const SiteRows& sites, KlStart start) {
+  Vector shift = start.precision.cwiseProduct(start.mean.eta);
+  sites.for_pieces([&](const SiteBlock& block, Index begin, Index row, Index count) {
+    const SiteTraits& traits = block.traits();
+    if (!traits.super_gaussian || traits.log_concave) return;
+    const auto size = static_cast<std::size_t>(count);
+    const std::vector<double> x(size, 0.0);
+    std::vector<double> slope(size);
+    std::vector<double> centre(size);
+    std::vector<double> first(size);
+    block.bound_shape(begin, slope, centre);
+    block.bound(begin, x, {.value = {}, .first = first, .second = {}});
+    for (std::size_t i = 0; i < size; ++i) {
+      const Index n = row + static_cast<Index>(i);
+      start.precision(n) = -2.0 * first[i];
+      shift(n) = slope[i] + start.precision(n) * centre[i];
+    }
+  });
+  if (!core.factorise(start.precision)) return {};
+  start.mean = core.mean(shift);
+  return start;
+}
+
+/// A mean pulled towards responses drawn from the prior's marginals.
+Start scattered_start(GaussianCore& core, const SiteRows& sites, const KlStart& start, Random& random) {
+  if (!core.factorise(start.precision)) return {};
+  const Vector width = core.prior_variances().cwiseMin(core.variances().maxCoeff()).cwiseSqrt();
   Vector shift(core.rows());
   for (Index n = 0; n < shift.size(); ++n)
-    shift(n) = around.mean.d_mean(n) + around.precision(n) * around.mean.at.eta(n) +
-               2.0 * random.normal() / std::sqrt(around.variance(n));
-  return independent_start(core, sites, core.mean(shift));
+    shift(n) = start.precision(n) * (core.prior_mean()(n) + 2.0 * width(n) * random.normal());
+  return factorised(core, independent_start(core, sites, core.mean(shift)));
+}
+
+/// The ascent from one start with its own report.
+struct Climb {
+  KlPoint end;
+  Report report;
+};
+
+Climb best_of_starts(const Kl& options, const Run& run, GaussianCore& core, const SiteRows& sites) {
+  const auto climb = [&](const KlStart& start) {
+    Climb done;
+    done.end = climb_kl(core, sites, options, run, start, done.report);
+    return done;
+  };
+  if (const Start warm = warm_start(core, run.warm_start)) return climb(*warm);
+  const Start first = factorised(core, independent_start(core, sites, core.centre()));
+  if (!first) throw InvalidModel("kl: " + why_not_factorised(core));
+  Climb best = climb(*first);
+  if (sites.all(&SiteTraits::log_concave) || options.starts == 1) return best;
+
+  Random random(run.seed);
+  int iterations = best.report.iterations;
+  bool best_is_last = true;
+  for (int s = 1; s < options.starts && best.report.status != Status::stopped; ++s) {
+    const Start start =
+        s == 1 ? trusting_start(core, sites, *first) : scattered_start(core, sites, *first, random);
+    best_is_last = false;
+    if (!start) continue;
+    Climb other = climb(*start);
+    iterations += other.report.iterations;
+    best_is_last = other.end.bound > best.end.bound;
+    if (best_is_last) best = std::move(other);
+  }
+  best.report.iterations = iterations;
+  best.report.message += fmt::format(", best of {} starts", options.starts);
+  if (!best_is_last) {
+    if (!core.factorise(best.end.precision)) throw std::logic_error("kl: a factorisation could not be repeated");
+    best.end.variance = core.variances();
+  }
+  return best;
 }
 
 void run_full(const Kl& options, const Run& run, Posterior::State& state) {
-  GaussianCore& core = *state.core;
   const SiteRows sites(state.model.sites, state.threads);
-  state.report.tolerance = options.tolerance;
-  std::optional<KlStart> start = warm_start(core, run.warm_start);
-  const bool warm = start.has_value();
-  if (!start) start = independent_start(core, sites, core.centre());
-  if (!warm && !core.factorise(start->precision)) throw InvalidModel("kl: " + why_not_factorised(core));
-  KlPoint best = climb_kl(core, sites, options, run, *start, state.report);
-
-  state.sites.precision = best.precision;
-  state.sites.shift = best.mean.d_mean + best.precision.cwiseProduct(best.mean.at.eta);
-  state.point = best.mean.at;
-  state.latent = {state.point.eta, best.variance};
-  state.log_evidence = {best.bound,
-                        sites.all(&SiteTraits::gaussian) ? EvidenceKind::exact : EvidenceKind::lower_bound};
+  auto [end, report] = best_of_starts(options, run, *state.core, sites);
+  report.tolerance = options.tolerance;
+  report.core = std::move(state.report.core);
+  state.report = std::move(report);
+  state.sites.precision = end.precision;
+  state.sites.shift = end.mean.d_mean + end.precision.cwiseProduct(end.mean.at.eta);
+  state.point = std::move(end.mean.at);
+  state.latent = {state.point.eta, end.variance};
+  state.log_evidence = {end.bound, sites.all(&SiteTraits::gaussian) ? EvidenceKind::exact : EvidenceKind::lower_bound};
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
+#include <limits>
 #include <stdexcept>
 #include <utility>
 
@@ -38,9 +38,7 @@ class KlAscent {
       : core_(core), sites_(sites), options_(options), run_(run), report_(report), anderson_(memory) {}
 
   KlPoint climb(const KlStart& start) {
-    std::optional<KlPoint> first = evaluate(start.precision, start.mean);
-    if (!first) throw std::logic_error("kl: the start must factorise");
-    now_ = std::move(*first);
+    now_ = optimise_mean(start.precision, start.mean);
     while (proceed()) advance();
     if (!factorised_at_now_) {
       if (!core_.factorise(now_.precision)) throw std::logic_error("kl: a factorisation could not be repeated");
@@ -50,12 +48,9 @@ class KlAscent {
   }
 
  private:
-  /// The point with these precisions and the best mean for them; none where K^-1 + T is not positive definite.
-  std::optional<KlPoint> evaluate(const Vector& precision, const LatentPoint& mean) {
+  /// The point with these precisions, at which the core is factorised, and the best mean for them.
+  KlPoint optimise_mean(const Vector& precision, const LatentPoint& mean) {
     ++report_.iterations;
-    ++spent_;
-    factorised_at_now_ = false;
-    if (!core_.factorise(precision)) return {};
     KlPoint next;
     next.precision = precision;
     next.variance = core_.variances();
@@ -67,8 +62,6 @@ class KlAscent {
     climb_mean(core_, sites_, precision, next.variance, goal, most_mean_steps, next.mean);
     next.bound = next.mean.objective - core_.half_log_det() + 0.5 * precision.dot(next.variance);
     next.residual = std::max(next.mean.residual, mismatch());
-    if (!std::isfinite(next.bound)) return {};
-    factorised_at_now_ = true;
     return next;
   }
 
@@ -82,7 +75,7 @@ class KlAscent {
     if (now_.residual <= options_.tolerance) return finish(Status::converged, how());
     if (next == Next::accept) return finish(Status::stopped, "stopped by the caller before the bound's optimum");
     if (stalled_) return finish(Status::stalled, "no step increases the bound any more in double precision");
-    if (spent_ >= options_.max_iterations)
+    if (report_.iterations >= options_.max_iterations)
       return finish(Status::iteration_limit,
                     fmt::format("no optimum within {} factorisations; raise kl.max_iterations", options_.max_iterations));
     return true;
@@ -99,7 +92,7 @@ class KlAscent {
         length_ = std::min(1.0, 4.0 * length_);
         return;
       }
-      if (spent_ >= options_.max_iterations) return;
+      if (report_.iterations >= options_.max_iterations) return;
     }
     stalled_ = true;
   }
@@ -107,18 +100,23 @@ class KlAscent {
   /// Natural gradient ascent in the precisions: along dtau the bound changes by 1/2 mismatch'(V o V) dtau, and
   /// (V o V) dtau is to first order the fall of v.
   bool try_step(const Vector& precision, const Vector& mismatch, std::string_view kind) {
-    if (spent_ >= options_.max_iterations) return false;
-    std::optional<KlPoint> next = evaluate(precision, now_.mean.at);
-    if (!next) return false;
-    const double predicted = 0.5 * mismatch.dot(now_.variance - next->variance);
+    if (report_.iterations >= options_.max_iterations) return false;
+    factorised_at_now_ = false;
+    if (!core_.factorise(precision)) {
+      ++report_.iterations;
+      return false;
+    }
+    KlPoint next = optimise_mean(precision, now_.mean.at);
+    const double predicted = 0.5 * mismatch.dot(now_.variance - next.variance);
     const double slack = rounding_gain * (1.0 + std::abs(now_.bound));
-    if (next->bound < now_.bound + sufficient_increase * predicted - slack) return false;
-    if (std::abs(next->bound - now_.bound) <= slack) {
-      idle_steps_ = next->residual < 0.5 * best_residual_ ? 0 : idle_steps_ + 1;
+    if (!(next.bound >= now_.bound + sufficient_increase * predicted - slack)) return false;
+    if (std::abs(next.bound - now_.bound) <= slack) {
+      idle_steps_ = next.residual < 0.5 * best_residual_ ? 0 : idle_steps_ + 1;
       if (idle_steps_ > most_idle_steps) stalled_ = true;
     }
-    best_residual_ = std::min(best_residual_, next->residual);
-    now_ = std::move(*next);
+    best_residual_ = std::min(best_residual_, next.residual);
+    now_ = std::move(next);
+    factorised_at_now_ = true;
     kind_ = kind;
     return true;
   }
@@ -145,8 +143,8 @@ class KlAscent {
   std::string_view kind_ = "start";
   double length_ = 1.0;
   double best_residual_ = std::numeric_limits<double>::infinity();
-  int spent_ = 0, idle_steps_ = 0, shortened_ = 0;
-  bool factorised_at_now_ = false, stalled_ = false;
+  int idle_steps_ = 0, shortened_ = 0;
+  bool factorised_at_now_ = true, stalled_ = false;
 };
 
 }  // namespace
