@@ -17,15 +17,19 @@ namespace {
 
 /// An accepted step gains this share of what its slope promises.
 constexpr double sufficient_increase = 1e-4;
-/// Below this share of the bound a predicted gain drowns in rounding, and steps are judged by the residual.
+/// Below this share of the bound a predicted gain drowns in rounding, and steps are judged by the residual. Sites that
+/// are strong beside a wide prior, tau K >> 1, leave more: the condition number times the rounding unit.
 constexpr double rounding_gain = 1e-12;
+constexpr double rounding_unit = 2e-16;
 /// Such steps that do not halve the residual before the engine says it is stalled.
 constexpr int most_idle_steps = 8;
 constexpr double shortest_step = 1e-8;
 constexpr std::size_t memory = 8;
+/// Accelerated steps to try, each knowing the ones rejected before, until plain natural gradient steps are shortened.
+constexpr int most_accelerated = 3;
 /// The mean is optimised to this share of the mismatch of the precisions, which it would otherwise blur.
 constexpr double mean_share = 0.02;
-constexpr int most_mean_steps = 12;
+constexpr int most_mean_steps = 30;
 /// Bisections of log v in the independent start: a factor 1e16 down to one of 1.3.
 constexpr int start_bisections = 7;
 constexpr double start_range = 1e16;
@@ -35,7 +39,7 @@ constexpr double widest_variance = 1e8;
 class KlAscent {
  public:
   KlAscent(GaussianCore& core, const SiteRows& sites, const Kl& options, const Run& run, Report& report)
-      : core_(core), sites_(sites), options_(options), run_(run), report_(report), anderson_(memory) {}
+      : core_(core), sites_(sites), options_(options), run_(run), report_(report), anderson_(memory), prior_(core.prior_variances()) {}
 
   KlPoint climb(const KlStart& start) {
     now_ = optimise_mean(start.precision, start.mean);
@@ -48,6 +52,11 @@ class KlAscent {
   }
 
  private:
+  [[nodiscard]] double rounding_of(const Vector& precision) const {
+    if (!core_.geometry().has_gaussian()) return rounding_gain;
+    return std::max(rounding_gain, rounding_unit * precision.cwiseProduct(prior_).maxCoeff());
+  }
+
   /// The point with these precisions, at which the core is factorised, and the best mean for them.
   KlPoint optimise_mean(const Vector& precision, const LatentPoint& mean) {
     ++report_.iterations;
@@ -59,7 +68,8 @@ class KlAscent {
       return (next.precision + 2.0 * next.mean.d_variance).cwiseAbs().cwiseProduct(next.variance).maxCoeff();
     };
     const double goal = std::max(0.5 * options_.tolerance, mean_share * std::min(1.0, mismatch()));
-    climb_mean(core_, sites_, precision, next.variance, goal, most_mean_steps, next.mean);
+    rounding_ = rounding_of(precision);
+    climb_mean(core_, sites_, precision, next.variance, {goal, most_mean_steps, rounding_}, next.mean);
     next.bound = next.mean.objective - core_.half_log_det() + 0.5 * precision.dot(next.variance);
     next.residual = std::max(next.mean.residual, mismatch());
     return next;
@@ -82,12 +92,11 @@ class KlAscent {
   }
 
   void advance() {
-    const Vector mismatch = -2.0 * now_.mean.d_variance - now_.precision;
-    const Vector accelerated = anderson_.next(now_.precision, mismatch, now_.variance);
-    if (length_ == 1.0 && try_step(accelerated, mismatch, "accelerated")) return;
-    anderson_.forget();
+    const Vector mismatch = mismatch_of(now_);
+    for (int attempt = 0; attempt < most_accelerated && length_ == 1.0; ++attempt)
+      if (try_step(accelerate(), mismatch, "accelerated")) return;
     ++shortened_;
-    for (; length_ >= shortest_step; length_ *= 0.5) {
+    for (length_ *= 0.5; length_ >= shortest_step; length_ *= 0.5) {
       if (try_step(now_.precision + length_ * mismatch, mismatch, "natural gradient")) {
         length_ = std::min(1.0, 4.0 * length_);
         return;
@@ -95,6 +104,37 @@ class KlAscent {
       if (report_.iterations >= options_.max_iterations) return;
     }
     stalled_ = true;
+  }
+
+  [[nodiscard]] static Vector mismatch_of(const KlPoint& point) { return -2.0 * point.mean.d_variance - point.precision; }
+
+  // Acceleration works in logarithms where all precisions are positive: a site such as Poisson's, tau = e^(m + v/2), is
+  // linear in them.
+  [[nodiscard]] static bool positive(const KlPoint& point) {
+    return (point.precision.array() > 0.0).all() && (point.mean.d_variance.array() < 0.0).all();
+  }
+  [[nodiscard]] static std::pair<Vector, Vector> logarithmic_pair(const KlPoint& point) {
+    const Vector logarithm = point.precision.array().log();
+    return {logarithm, (-2.0 * point.mean.d_variance.array()).log().matrix() - logarithm};
+  }
+
+  void remember(const KlPoint& point) {
+    if (!logarithmic_) {
+      anderson_.remember(point.precision, mismatch_of(point));
+    } else if (positive(point)) {
+      auto [x, f] = logarithmic_pair(point);
+      anderson_.remember(std::move(x), std::move(f));
+    }
+  }
+
+  [[nodiscard]] Vector accelerate() {
+    if (const bool now = positive(now_); now != logarithmic_) {
+      anderson_.forget();
+      logarithmic_ = now;
+    }
+    if (!logarithmic_) return anderson_.next(now_.precision, mismatch_of(now_), now_.variance);
+    const auto [x, f] = logarithmic_pair(now_);
+    return anderson_.next(x, f, now_.precision.cwiseProduct(now_.variance)).array().exp();
   }
 
   /// Natural gradient ascent in the precisions: along dtau the bound changes by 1/2 mismatch'(V o V) dtau, and
@@ -107,9 +147,14 @@ class KlAscent {
       return false;
     }
     KlPoint next = optimise_mean(precision, now_.mean.at);
+    if (!std::isfinite(next.bound)) return false;
     const double predicted = 0.5 * mismatch.dot(now_.variance - next.variance);
-    const double slack = rounding_gain * (1.0 + std::abs(now_.bound));
-    if (!(next.bound >= now_.bound + sufficient_increase * predicted - slack)) return false;
+    const double slack = rounding_ * (1.0 + std::abs(now_.bound));
+    if (next.bound < now_.bound + sufficient_increase * predicted - slack) {
+      remember(next);
+      return false;
+    }
+    remember(now_);
     if (std::abs(next.bound - now_.bound) <= slack) {
       idle_steps_ = next.residual < 0.5 * best_residual_ ? 0 : idle_steps_ + 1;
       if (idle_steps_ > most_idle_steps) stalled_ = true;
@@ -139,12 +184,14 @@ class KlAscent {
   const Run& run_;
   Report& report_;
   Anderson anderson_;
+  Vector prior_;
   KlPoint now_;
+  double rounding_ = rounding_gain;
   std::string_view kind_ = "start";
   double length_ = 1.0;
   double best_residual_ = std::numeric_limits<double>::infinity();
   int idle_steps_ = 0, shortened_ = 0;
-  bool factorised_at_now_ = true, stalled_ = false;
+  bool factorised_at_now_ = true, stalled_ = false, logarithmic_ = false;
 };
 
 }  // namespace

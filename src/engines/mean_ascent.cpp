@@ -14,11 +14,9 @@ namespace {
 constexpr double sufficient_increase = 1e-4;
 /// The slope at the end of a step may be this share of that at its beginning; otherwise the step is refined.
 constexpr double flat_enough = 0.3;
-constexpr int most_refinements = 3;
+constexpr int most_refinements = 8;
 constexpr int most_trials = 60;
 constexpr double most_growth = 8.0;
-/// Below this share of the objective a predicted gain drowns in rounding, and full steps are taken on trust.
-constexpr double rounding_gain = 1e-12;
 
 /// A difference of two points.
 LatentPoint difference(const LatentPoint& to, const LatentPoint& from) {
@@ -89,7 +87,8 @@ std::optional<SmoothedPoint> search(const Line& line, double objective, double s
       next = std::clamp(next, 0.1 * length, 0.7 * length);
       if (next <= good) break;
     } else {
-      next = std::clamp(next, 1.2 * length, most_growth * length);
+      // Slopes of e^eta fall so fast that their secant sees only the next step.
+      next = std::clamp(next, trial == 0 ? 1.2 * length : 2.0 * length, most_growth * length);
       if (next >= too_long) break;
     }
     length = next;
@@ -109,7 +108,7 @@ SmoothedPoint smoothed_point(const GaussianCore& core, const SiteRows& sites, co
 }
 
 void climb_mean(const GaussianCore& core, const SiteRows& sites, const Vector& precision, const Vector& variance,
-                double goal, int most_steps, SmoothedPoint& point) {
+                const MeanGoal& goal, SmoothedPoint& point) {
   LatentPoint direction;
   LatentPoint newton;
   SmoothedPoint before;
@@ -123,9 +122,9 @@ void climb_mean(const GaussianCore& core, const SiteRows& sites, const Vector& p
       point = std::move(before);
       return;
     }
-    if (point.residual <= goal || step == most_steps) return;
+    if (point.residual <= goal.residual || step == goal.most_steps) return;
     const LatentPoint last_newton = std::exchange(newton, difference(target, point.at));
-    const bool drowned = newton_slope <= rounding_gain * (1.0 + std::abs(point.objective));
+    const bool drowned = newton_slope <= goal.rounding * (1.0 + std::abs(point.objective));
     double slope = newton_slope;
     if (step == 0 || drowned) {
       direction = newton;

@@ -18,10 +18,17 @@ struct SmoothedPoint {
 [[nodiscard]] SmoothedPoint smoothed_point(const GaussianCore& core, const SiteRows& sites, const Vector& variance,
                                            LatentPoint at);
 
+/// When a climb of the mean ends.
+struct MeanGoal {
+  double residual;
+  int most_steps;
+  double rounding;  ///< Share of the objective below which a gain is rounding; steps then must shrink the residual.
+};
+
 /// Climbs the objective, which for log-concave sites is concave in eta, by conjugate gradients preconditioned with the
 /// core's factorised precisions. A step costs two products with the design or one with K, no factorisation, so this is
-/// cheap beside one. Ends when the residual is at most `goal`, after `most_steps`, or when nothing is gained any more.
+/// cheap beside one. Ends at the goal or when nothing is gained any more.
 void climb_mean(const GaussianCore& core, const SiteRows& sites, const Vector& precision, const Vector& variance,
-                double goal, int most_steps, SmoothedPoint& point);
+                const MeanGoal& goal, SmoothedPoint& point);
 
 }  // namespace gaussmith
