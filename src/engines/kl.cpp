@@ -73,6 +73,17 @@ Start scattered_start(GaussianCore& core, const SiteRows& sites, const KlStart& 
   return factorised(core, independent_start(core, sites, core.mean(shift)));
 }
 
+/// E[log t] is -inf where t vanishes on an interval. Sites given as functions are asked at points across the prior's
+/// marginals, and refuse such values with row and eta (InvalidModel).
+void check_support(const GaussianCore& core, const SiteRows& sites) {
+  constexpr double widest = 100.0;  // Where there is no Gaussian factor.
+  const Vector prior = core.prior_variances();
+  const Vector width = prior.unaryExpr([&](double v) { return std::isfinite(v) ? std::sqrt(v) : widest; });
+  Vector value;
+  for (const double z : {0.0, -0.5, 0.5, -1.0, 1.0, -2.0, 2.0, -4.0, 4.0, -8.0, 8.0})
+    sites.log_density(core.prior_mean() + z * width, &value);
+}
+
 /// The ascent from one start with its own report.
 struct Climb {
   KlPoint end;
@@ -115,6 +126,7 @@ Climb best_of_starts(const Kl& options, const Run& run, GaussianCore& core, cons
 
 void run_full(const Kl& options, const Run& run, Posterior::State& state) {
   const SiteRows sites(state.model.sites, state.threads);
+  check_support(*state.core, sites);
   auto [end, report] = best_of_starts(options, run, *state.core, sites);
   report.tolerance = options.tolerance;
   report.core = std::move(state.report.core);
