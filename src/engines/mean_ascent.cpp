@@ -17,6 +17,8 @@ constexpr double flat_enough = 0.3;
 constexpr int most_refinements = 8;
 constexpr int most_trials = 60;
 constexpr double most_growth = 8.0;
+/// How far eta may be from what its coordinates say, relative to the largest eta.
+constexpr double drift = 1e-13;
 
 /// A difference of two points.
 LatentPoint difference(const LatentPoint& to, const LatentPoint& from) {
@@ -33,12 +35,11 @@ class Line {
   Line(const GaussianCore& core, const SiteRows& sites, const Vector& variance, const SmoothedPoint& from,
        const LatentPoint& direction)
       : sites_(sites), variance_(variance), from_(from), direction_(direction) {
-    const LatentPoint end = along(from.at, 1.0, direction);
-    const double oo = core.inner(from.at, from.at);
-    const double oe = core.inner(from.at, end);
-    penalty_ = 0.5 * oo;
-    linear_ = oe - oo;
-    square_ = core.inner(end, end) - 2.0 * oe + oo;
+    // The direction as a point seen from the prior's centre, so that its inner products do not come from cancellation.
+    const LatentPoint arrow{direction.coordinates, direction.eta + core.prior_mean()};
+    penalty_ = 0.5 * core.inner(from.at, from.at);
+    linear_ = core.inner(from.at, arrow);
+    square_ = std::max(0.0, core.inner(arrow, arrow));
   }
 
   /// The point at a length and the slope of the objective there.
@@ -63,10 +64,22 @@ class Line {
   double penalty_, linear_, square_;
 };
 
+/// How far a step may go without coordinates that exceed those of the Newton target by much. A singular K does not see
+/// some directions of its coordinates; long steps would let these grow until they drown eta.
+double longest_step(const Vector& from, const Vector& direction, const Vector& target) {
+  const double largest =
+      std::max(most_growth * target.lpNorm<Eigen::Infinity>(), from.lpNorm<Eigen::Infinity>());
+  double length = std::numeric_limits<double>::infinity();
+  for (Index i = 0; i < from.size(); ++i)
+    if (direction(i) != 0.0)
+      length = std::min(length, (largest - std::copysign(from(i), from(i) * direction(i))) / std::abs(direction(i)));
+  return length;
+}
+
 /// A point on the line that gains enough and where the line is nearly flat; none if no length gains.
-std::optional<SmoothedPoint> search(const Line& line, double objective, double slope) {
+std::optional<SmoothedPoint> search(const Line& line, double objective, double slope, double longest) {
   std::optional<SmoothedPoint> best;
-  double length = 1.0;
+  double length = std::min(1.0, longest);
   double too_long = std::numeric_limits<double>::infinity();
   double good = 0.0;
   for (int trial = 0; trial < most_trials; ++trial) {
@@ -87,8 +100,10 @@ std::optional<SmoothedPoint> search(const Line& line, double objective, double s
       next = std::clamp(next, 0.1 * length, 0.7 * length);
       if (next <= good) break;
     } else {
+      if (length >= longest) break;
       // Slopes of e^eta fall so fast that their secant sees only the next step.
       next = std::clamp(next, trial == 0 ? 1.2 * length : 2.0 * length, most_growth * length);
+      next = std::min(next, longest);
       if (next >= too_long) break;
     }
     length = next;
@@ -140,9 +155,17 @@ void climb_mean(const GaussianCore& core, const SiteRows& sites, const Vector& p
       }
     }
     last_slope = newton_slope;
+    const double longest = longest_step(point.at.coordinates, direction.coordinates, target.coordinates);
     const Line line(core, sites, variance, point, direction);
-    std::optional<SmoothedPoint> next = drowned ? line.at(1.0).first : search(line, point.objective, slope);
+    std::optional<SmoothedPoint> next = drowned ? line.at(1.0).first : search(line, point.objective, slope, longest);
     if (!next || !std::isfinite(next->objective)) return;
+    // On lines eta and its coordinates drift apart by rounding, and a wide prior makes much of a little: only a point
+    // where both agree has the objective it claims.
+    LatentPoint exact = core.point(next->at.coordinates);
+    if ((exact.eta - next->at.eta).lpNorm<Eigen::Infinity>() > drift * (1.0 + exact.eta.lpNorm<Eigen::Infinity>())) {
+      *next = smoothed_point(core, sites, variance, std::move(exact));
+      if (!(next->objective > point.objective)) return;
+    }
     before = std::exchange(point, std::move(*next));
     trusted = drowned;
   }

@@ -39,6 +39,9 @@ class GaussianCore {
   /// called. Negative precisions are allowed.
   [[nodiscard]] virtual bool factorise(const Vector& precision) = 0;
 
+  /// The point with these coordinates.
+  [[nodiscard]] virtual LatentPoint point(Vector coordinates) const = 0;
+
   /// The mean of q for these shifts, with the factorised precisions.
   [[nodiscard]] virtual LatentPoint mean(const Vector& shift) const = 0;
 

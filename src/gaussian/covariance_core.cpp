@@ -16,9 +16,13 @@ bool CovarianceCore::factorise(const Vector& precision) {
   return factor_.factorise(*k_, precision);
 }
 
+LatentPoint CovarianceCore::point(Vector coordinates) const {
+  Vector eta = prior_mean_ + symmetric_times(*k_, coordinates);
+  return {std::move(coordinates), std::move(eta)};
+}
+
 LatentPoint CovarianceCore::mean(const Vector& shift) const {
-  const Vector a = factor_.dual(*k_, shift - precision_.cwiseProduct(prior_mean_));
-  return {a, prior_mean_ + symmetric_times(*k_, a)};
+  return point(factor_.dual(*k_, shift - precision_.cwiseProduct(prior_mean_)));
 }
 
 Vector CovarianceCore::covariance_times(const Vector& x) const { return symmetric_times(*k_, factor_.dual(*k_, x)); }

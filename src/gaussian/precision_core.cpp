@@ -57,11 +57,16 @@ bool PrecisionCore::factorise(const Vector& precision) {
          (lower_.diagonal().array().square() > singular_pivot * gram_.diagonal().array()).all();
 }
 
+LatentPoint PrecisionCore::point(Vector coordinates) const {
+  Vector eta = prior_mean_ + geometry_->whitened_times(coordinates);
+  return {std::move(coordinates), std::move(eta)};
+}
+
 LatentPoint PrecisionCore::mean(const Vector& shift) const {
   Vector u = geometry_->whitened_transposed_times(shift - precision_.cwiseProduct(prior_mean_));
   solve_lower(lower_, u);
   solve_lower_transposed(lower_, u);
-  return {u, prior_mean_ + geometry_->whitened_times(u)};
+  return point(std::move(u));
 }
 
 double PrecisionCore::half_log_det() const {
