@@ -157,7 +157,11 @@ void climb_mean(const GaussianCore& core, const SiteRows& sites, const Vector& p
     last_slope = newton_slope;
     const double longest = longest_step(point.at.coordinates, direction.coordinates, target.coordinates);
     const Line line(core, sites, variance, point, direction);
-    std::optional<SmoothedPoint> next = drowned ? line.at(1.0).first : search(line, point.objective, slope, longest);
+    std::optional<SmoothedPoint> next;
+    if (drowned)
+      next = line.at(1.0).first;
+    else
+      next = search(line, point.objective, slope, longest);
     if (!next || !std::isfinite(next->objective)) return;
     // On lines eta and its coordinates drift apart by rounding, and a wide prior makes much of a little: only a point
     // where both agree has the objective it claims.
