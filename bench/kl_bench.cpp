@@ -28,7 +28,8 @@ void kl_regression(benchmark::State& state) {
   const Matrix rows = std::get<Matrix>(model.design).transpose();
   Matrix solved;
   paired(
-      state, [&] { benchmark::DoNotOptimize(infer(model, to_six_digits(), {.threads = threads}).log_evidence().value); },
+      state,
+      [&] { benchmark::DoNotOptimize(infer(model, to_six_digits(), {.threads = threads}).log_evidence().value); },
       [&] { solved = rows; },
       [&] {
         Matrix a = Matrix::Identity(rows.rows(), rows.rows());
@@ -50,7 +51,8 @@ BENCHMARK(kl_regression)
 /// Baseline: the Laplace approximation of the same model.
 void against_laplace(benchmark::State& state, const Model& model, int threads) {
   paired(
-      state, [&] { benchmark::DoNotOptimize(infer(model, to_six_digits(), {.threads = threads}).log_evidence().value); },
+      state,
+      [&] { benchmark::DoNotOptimize(infer(model, to_six_digits(), {.threads = threads}).log_evidence().value); },
       [] {}, [&] { benchmark::DoNotOptimize(infer(model, Laplace{}, {.threads = threads}).log_evidence().value); });
   describe(state, infer(model, to_six_digits(), {.threads = threads}));
 }

@@ -9,7 +9,8 @@
 
 namespace gaussmith {
 
-/// d log Z / d log(parameter) summed over a block whose first row is `row` of the model, at the posterior's fixed point.
+/// d log Z / d log(parameter) summed over a block whose first row is `row` of the model, at the posterior's fixed
+/// point.
 using SiteParameterGradient = std::function<double(const SiteBlock& block, Index row, int parameter)>;
 
 /// d log Z / d log(parameter) for every learnable parameter. At a fixed point of the site equations only explicit terms

@@ -106,8 +106,7 @@ Climb best_of_starts(const Kl& options, const Run& run, GaussianCore& core, cons
   int iterations = best.report.iterations;
   bool best_is_last = true;
   for (int s = 1; s < options.starts && best.report.status != Status::stopped; ++s) {
-    const Start start =
-        s == 1 ? trusting_start(core, sites, *first) : scattered_start(core, sites, *first, random);
+    const Start start = s == 1 ? trusting_start(core, sites, *first) : scattered_start(core, sites, *first, random);
     best_is_last = false;
     if (!start) continue;
     Climb other = climb(*start);

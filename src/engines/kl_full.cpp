@@ -39,7 +39,13 @@ constexpr double widest_variance = 1e8;
 class KlAscent {
  public:
   KlAscent(GaussianCore& core, const SiteRows& sites, const Kl& options, const Run& run, Report& report)
-      : core_(core), sites_(sites), options_(options), run_(run), report_(report), anderson_(memory), prior_(core.prior_variances()) {}
+      : core_(core),
+        sites_(sites),
+        options_(options),
+        run_(run),
+        report_(report),
+        anderson_(memory),
+        prior_(core.prior_variances()) {}
 
   KlPoint climb(const KlStart& start) {
     now_ = optimise_mean(start.precision, start.mean);
@@ -86,8 +92,8 @@ class KlAscent {
     if (next == Next::accept) return finish(Status::stopped, "stopped by the caller before the bound's optimum");
     if (stalled_) return finish(Status::stalled, "no step increases the bound any more in double precision");
     if (report_.iterations >= options_.max_iterations)
-      return finish(Status::iteration_limit,
-                    fmt::format("no optimum within {} factorisations; raise kl.max_iterations", options_.max_iterations));
+      return finish(Status::iteration_limit, fmt::format("no optimum within {} factorisations; raise kl.max_iterations",
+                                                         options_.max_iterations));
     return true;
   }
 
@@ -106,7 +112,9 @@ class KlAscent {
     stalled_ = true;
   }
 
-  [[nodiscard]] static Vector mismatch_of(const KlPoint& point) { return -2.0 * point.mean.d_variance - point.precision; }
+  [[nodiscard]] static Vector mismatch_of(const KlPoint& point) {
+    return -2.0 * point.mean.d_variance - point.precision;
+  }
 
   // Acceleration works in logarithms where all precisions are positive: a site such as Poisson's, tau = e^(m + v/2), is
   // linear in them.
@@ -167,7 +175,8 @@ class KlAscent {
   }
 
   [[nodiscard]] std::string how() const {
-    std::string text = sites_.all(&SiteTraits::log_concave) ? "the optimum of the bound" : "a local optimum of the bound";
+    std::string text =
+        sites_.all(&SiteTraits::log_concave) ? "the optimum of the bound" : "a local optimum of the bound";
     if (shortened_ > 0) text += fmt::format(", {} step{} shortened", shortened_, shortened_ == 1 ? "" : "s");
     return text;
   }

@@ -27,8 +27,9 @@ struct KlStart {
 /// v (1/K_nn + tau(v)) = 1 at the mean.
 [[nodiscard]] KlStart independent_start(const GaussianCore& core, const SiteRows& sites, LatentPoint mean);
 
-/// Climbs from a start whose precisions the core is factorised with. Writes iterations, history, residual, status and message of the report;
-/// an iteration is one factorisation. Leaves the core factorised at the result, variances() included.
+/// Climbs from a start whose precisions the core is factorised with. Writes iterations, history, residual, status and
+/// message of the report; an iteration is one factorisation. Leaves the core factorised at the result, variances()
+/// included.
 [[nodiscard]] KlPoint climb_kl(GaussianCore& core, const SiteRows& sites, const Kl& options, const Run& run,
                                const KlStart& start, Report& report);
 

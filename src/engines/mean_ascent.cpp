@@ -67,8 +67,7 @@ class Line {
 /// How far a step may go without coordinates that exceed those of the Newton target by much. A singular K does not see
 /// some directions of its coordinates; long steps would let these grow until they drown eta.
 double longest_step(const Vector& from, const Vector& direction, const Vector& target) {
-  const double largest =
-      std::max(most_growth * target.lpNorm<Eigen::Infinity>(), from.lpNorm<Eigen::Infinity>());
+  const double largest = std::max(most_growth * target.lpNorm<Eigen::Infinity>(), from.lpNorm<Eigen::Infinity>());
   double length = std::numeric_limits<double>::infinity();
   for (Index i = 0; i < from.size(); ++i)
     if (direction(i) != 0.0)

@@ -69,7 +69,8 @@ double brute_force_evidence(const Model& model) {
     return log_sites(model, h * w + model.offset) - 0.5 * (w - prior.mean).squaredNorm() / prior.variance -
            0.5 * static_cast<double>(w.size()) * std::log(2 * std::numbers::pi * prior.variance);
   };
-  return log_integral(log_joint, model.dimension(), 9.0 * std::sqrt(prior.variance), model.dimension() == 1 ? 4001 : 301);
+  return log_integral(log_joint, model.dimension(), 9.0 * std::sqrt(prior.variance),
+                      model.dimension() == 1 ? 4001 : 301);
 }
 
 void expect_monotone(const Posterior& q) {
@@ -100,8 +101,8 @@ TEST(Kl, BothFormsAgreeForEverySiteAndPrior) {
     dense.prior = DenseGaussian{random_vector(5, 5), random_covariance(5, 3, 6)};
     Model diagonal = linear_model(name, 4, 7, 4);
     diagonal.prior = Diagonal{random_vector(7, 5), random_vector(7, 8).cwiseAbs2().array() + 0.1};
-    for (const Model& model : {linear_model(name, 12, 4, 3), linear_model(name, 5, 9, 3), process_model(name, 11, 2),
-                               dense, diagonal}) {
+    for (const Model& model :
+         {linear_model(name, 12, 4, 3), linear_model(name, 5, 9, 3), process_model(name, 11, 2), dense, diagonal}) {
       const Posterior a = infer(model, Kl{}, {.form = CoreForm::covariance});
       const Posterior b = infer(model, Kl{}, {.form = CoreForm::precision});
       ASSERT_TRUE(a.report().converged() && b.report().converged()) << name << ": " << a.report().brief();
@@ -200,8 +201,8 @@ double scalar_optimum(double prior, const std::function<double(double, double)>&
   return golden(
       [&](double log_v) {
         const double v = std::exp(log_v);
-        return golden([&](double m) { return expected(m, v) - 0.5 * (m * m + v) / prior; }, -8.0, 8.0) +
-               0.5 * log_v + 0.5 - 0.5 * std::log(prior);
+        return golden([&](double m) { return expected(m, v) - 0.5 * (m * m + v) / prior; }, -8.0, 8.0) + 0.5 * log_v +
+               0.5 - 0.5 * std::log(prior);
       },
       -8.0, 4.0);
 }
@@ -220,7 +221,8 @@ TEST(Kl, TakesKinksAndJumps) {
   const auto tent_value = [](double m, double v) {
     const double s = std::sqrt(v);
     const double a = (m - 1.0) / s;
-    return -2.0 * (s * std::sqrt(2 / std::numbers::pi) * std::exp(-0.5 * a * a) + (m - 1.0) * (1 - 2 * normal_below(-a)));
+    return -2.0 *
+           (s * std::sqrt(2 / std::numbers::pi) * std::exp(-0.5 * a * a) + (m - 1.0) * (1 - 2 * normal_below(-a)));
   };
   const PiecewiseQuadratic exact_step{.breaks = {0.5}, .pieces = {{0, 0, 0}, {-3, 0, 0}}};
   const PiecewiseQuadratic exact_tent{.breaks = {1.0}, .pieces = {{-2, 2, 0}, {2, -2, 0}}};
@@ -288,10 +290,11 @@ TEST(Kl, NoGaussianFactor) {
   Matrix stacked(10, 2);
   stacked << h, Matrix::Identity(2, 2);
   const Vector offset = 0.1 * random_vector(10, 5);
-  const Model model{.prior = NoGaussian{2},
-                    .design = stacked,
-                    .offset = offset,
-                    .sites = {random_sites("poisson", 8, 2), observe("laplace", Vector::Zero(2), {{"scale", one(0.5)}})}};
+  const Model model{
+      .prior = NoGaussian{2},
+      .design = stacked,
+      .offset = offset,
+      .sites = {random_sites("poisson", 8, 2), observe("laplace", Vector::Zero(2), {{"scale", one(0.5)}})}};
   const Posterior q = infer(model, Kl{});
   ASSERT_TRUE(q.report().converged()) << q.report().brief();
   const double truth =
@@ -337,16 +340,20 @@ TEST(Kl, RefusesSitesWithoutUnboundedSupport) {
     }
     return "accepted";
   };
-  EXPECT_NE(message([](double eta, double) { return eta > 1 ? -std::numeric_limits<double>::infinity() : 0.0; })
-                .find("needs unbounded support"),
+  EXPECT_NE(message([](double eta, double) {
+              return eta > 1 ? -std::numeric_limits<double>::infinity() : 0.0;
+            }).find("needs unbounded support"),
             std::string::npos);
   EXPECT_NE(message([](double eta, double) { return std::sqrt(eta); }).find("nan"), std::string::npos);
 }
 
 TEST(Kl, OptionsAreChecked) {
   EXPECT_EQ(name_of(make_method("kl", {{"kl.covariance", "full"}, {"kl.starts", "2"}})), "kl");
-  for (const auto& [name, value] : {std::pair{"kl.covariance", "round"}, {"kl.tolerance", "0"}, {"kl.starts", "0"},
-                                    {"kl.max_iterations", "1.5"}, {"kl.unknown", "1"}})
+  for (const auto& [name, value] : {std::pair{"kl.covariance", "round"},
+                                    {"kl.tolerance", "0"},
+                                    {"kl.starts", "0"},
+                                    {"kl.max_iterations", "1.5"},
+                                    {"kl.unknown", "1"}})
     EXPECT_THROW((void)make_method("kl", {{name, value}}), InvalidOption) << name;
   EXPECT_THROW((void)infer(one_weight(1.0, observe("poisson", one(1))), Kl{.covariance = "round"}), InvalidOption);
 }

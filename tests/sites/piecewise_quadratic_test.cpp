@@ -18,10 +18,14 @@ PiecewiseQuadratic rugged() {
 
 double rugged_piece(int piece, double s) {
   switch (piece) {
-    case 0: return -1.0 + 0.7 * s - 0.1 * s * s;
-    case 1: return 0.4 - 0.2 * s + 0.3 * s * s;
-    case 2: return 0.775 - 0.8 * s - 0.05 * s * s;
-    default: return 1.0 - 0.9 * s - 0.1125 * s * s;
+    case 0:
+      return -1.0 + 0.7 * s - 0.1 * s * s;
+    case 1:
+      return 0.4 - 0.2 * s + 0.3 * s * s;
+    case 2:
+      return 0.775 - 0.8 * s - 0.05 * s * s;
+    default:
+      return 1.0 - 0.9 * s - 0.1125 * s * s;
   }
 }
 double rugged_value(double s) { return rugged_piece(s < -1.0 ? 0 : s < 0.5 ? 1 : s < 2.0 ? 2 : 3, s); }
@@ -81,8 +85,8 @@ TEST(PiecewiseQuadratic, VarianceZeroAndFarBreaksGiveBackTheDensity) {
 
 TEST(PiecewiseQuadratic, HoldsTheLaplaceAndTheGaussian) {
   const double scale = 0.6;
-  const PiecewiseQuadratic absolute{.breaks = {0.0},
-                                    .pieces = {{-std::log(2 * scale), 1 / scale, 0}, {-std::log(2 * scale), -1 / scale, 0}}};
+  const PiecewiseQuadratic absolute{
+      .breaks = {0.0}, .pieces = {{-std::log(2 * scale), 1 / scale, 0}, {-std::log(2 * scale), -1 / scale, 0}}};
   const Sites mine = observe(absolute, one(0.8));
   const Sites laplace = observe("laplace", one(0.8), {{"scale", one(scale)}});
   EXPECT_TRUE(mine->traits().log_concave);
@@ -113,8 +117,8 @@ TEST(PiecewiseQuadratic, KnowsWhetherItIsLogConcave) {
   };
   EXPECT_TRUE(concave({{0, 0, 0}, {1, -1, 0}}));
   EXPECT_TRUE(concave({{0, 1, -0.5}, {1, -0.5, 0}}));
-  EXPECT_FALSE(concave({{0, 0, 0}, {-1, 1, 0}}));   // Bends upwards.
-  EXPECT_FALSE(concave({{0, 0, 0}, {-1, 0, 0}}));   // Jumps.
+  EXPECT_FALSE(concave({{0, 0, 0}, {-1, 1, 0}}));  // Bends upwards.
+  EXPECT_FALSE(concave({{0, 0, 0}, {-1, 0, 0}}));  // Jumps.
 }
 
 TEST(PiecewiseQuadratic, RefusesWhatIsNoFunction) {
@@ -133,8 +137,9 @@ TEST(PiecewiseQuadratic, RefusesWhatIsNoFunction) {
             "piecewise-quadratic: breaks[0] is nan; expected a finite number");
   EXPECT_EQ(message({.pieces = {{0, std::numeric_limits<double>::infinity(), 0}}}),
             "piecewise-quadratic: pieces[0] has a coefficient that is not finite");
-  EXPECT_EQ(message({.pieces = {{0, 0, 1}}}),
-            "piecewise-quadratic: pieces[0] has square 1; expected 0 or less in the outer pieces, or t grows without end");
+  EXPECT_EQ(
+      message({.pieces = {{0, 0, 1}}}),
+      "piecewise-quadratic: pieces[0] has square 1; expected 0 or less in the outer pieces, or t grows without end");
   EXPECT_THROW((void)observe(PiecewiseQuadratic{.pieces = {{}}}, one(std::nan(""))), InvalidModel);
   const Sites site = observe(rugged(), one(0));
   EXPECT_THROW((void)site->with(one(1), {{"scale", one(1)}}), InvalidModel);
