@@ -63,8 +63,8 @@ void logit_expectations(benchmark::State& state) {
 }
 BENCHMARK(logit_expectations)->UseManualTime()->Unit(benchmark::kMillisecond)->MinTime(1.0);
 
-/// Nanoseconds a row of every likelihood's expectation and tilted moments, without a baseline: where the time goes.
-void site_maths(benchmark::State& state, const LikelihoodInfo& info, bool tilted) {
+/// Nanoseconds a row of every likelihood's expectation, without a baseline: where the time goes.
+void site_maths(benchmark::State& state, const LikelihoodInfo& info) {
   constexpr std::size_t rows = 4096;
   SiteArguments arguments;
   for (const SiteArgumentInfo& a : info.arguments)
@@ -77,10 +77,7 @@ void site_maths(benchmark::State& state, const LikelihoodInfo& info, bool tilted
   Vector b(rows);
   Vector c(rows);
   for (auto _ : state) {
-    if (tilted)
-      sites->tilted(0, view(mean), view(variance), 1.0, {view(a), view(b), view(c)});
-    else
-      sites->expectation(0, view(mean), view(variance), {view(a), view(b), view(c)});
+    sites->expectation(0, view(mean), view(variance), {view(a), view(b), view(c)});
     benchmark::DoNotOptimize(a.data());
   }
   state.counters["ns_per_row"] = benchmark::Counter(
@@ -89,10 +86,9 @@ void site_maths(benchmark::State& state, const LikelihoodInfo& info, bool tilted
 
 const bool registered = [] {
   for (const LikelihoodInfo& info : likelihood_catalogue())
-    for (const bool tilted : {false, true})
-      benchmark::RegisterBenchmark(((tilted ? "tilted/" : "expectation/") + info.traits.name).c_str(),
-                                   [info, tilted](benchmark::State& s) { site_maths(s, info, tilted); })
-          ->MinTime(0.1);
+    benchmark::RegisterBenchmark(("expectation/" + info.traits.name).c_str(), [info](benchmark::State& s) {
+      site_maths(s, info);
+    })->MinTime(0.1);
   return true;
 }();
 

@@ -33,7 +33,24 @@ struct Kl {
   int starts = 3;           ///< Starts for sites that are not log-concave; the best bound is kept.
 };
 
-using Method = std::variant<Exact, Laplace, Kl>;
+/// Which updates EP makes.
+enum class EpMode {
+  automatic,    ///< The cheapest first; each escalation has a reason, and the report states it.
+  parallel,     ///< All sites at once, one factorisation a sweep.
+  sequential,   ///< One site at a time by rank-one updates.
+  double_loop,  ///< Expectation-consistent double loop: slow, and it converges for bounded sites.
+};
+
+/// Expectation propagation (docs/engines/ep.md). Takes every site.
+struct Ep {
+  EpMode mode = EpMode::automatic;
+  double power = 1.0;    ///< Power of the sites in the tilted distributions.
+  double damping = 1.0;  ///< Share of a step that is taken.
+  int max_iterations = 3000;
+  double tolerance = 1e-8;  ///< Largest relative mismatch of tilted and marginal moments at the end.
+};
+
+using Method = std::variant<Exact, Laplace, Kl, Ep>;
 
 /// The method by its command-line name with its options, e.g. make_method("laplace", {{"laplace.tolerance", "1e-6"}}).
 [[nodiscard]] Method make_method(std::string_view name,

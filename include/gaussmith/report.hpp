@@ -85,6 +85,8 @@ struct Report {
   int negative_precisions = 0;  ///< Sites whose final precision is negative (Student-t outliers).
   double seconds = 0.0;
   std::vector<Iteration> history;
+  std::vector<std::string>
+      notes;  ///< Decisions taken on the way, e.g. a switch to damped updates, each with its reason.
   std::vector<std::string> warnings;
 
   [[nodiscard]] bool converged() const { return status == Status::converged; }

@@ -54,6 +54,8 @@ struct ExpectationOut {
 };
 struct TiltedOut {
   Span log_normaliser, mean, variance;  ///< Moments of N(eta | mean, variance) t(eta)^power.
+  /// Where given, raised by the number of rows whose integral did not reach the accuracy that tilted() promises.
+  Index* inaccurate = nullptr;
 };
 struct BoundOut {
   Span value, first, second;  ///< g(x), g'(x), g''(x) at x = s^2 of the super-Gaussian form.

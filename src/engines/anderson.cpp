@@ -2,42 +2,55 @@
 
 #include <Eigen/QR>
 
-#include <utility>
-
 namespace gaussmith {
 
 namespace {
 
-/// Columns of the least squares that are dependent to this accuracy count as one.
-constexpr double dependent_columns = 1e-10;
+/// Directions that contribute less than this are noise of earlier ones.
+constexpr double smallest_pivot = 1e-10;
 
 }  // namespace
 
-void Anderson::remember(Vector x, Vector f) {
-  pairs_.push_back({std::move(x), std::move(f)});
-  if (pairs_.size() > depth_) pairs_.pop_front();
+void AndersonMixing::clear() {
+  points_.clear();
+  residuals_.clear();
 }
 
-Vector Anderson::next(const Vector& x, const Vector& f, const Vector& weights) const {
-  Vector out = x + f;
-  const auto count = static_cast<Index>(pairs_.size());
-  if (count == 0) return out;
-  // gamma minimises |W (f + dF gamma)|, and the next x is x + f + (dX + dF) gamma. Columns are scaled to one length, so
-  // that pairs far away do not make near ones look dependent.
-  Matrix df(x.size(), count);
-  for (Index j = 0; j < count; ++j) df.col(j) = weights.cwiseProduct(pairs_[static_cast<std::size_t>(j)].f - f);
-  const Vector length = df.colwise().norm().transpose().unaryExpr([](double l) { return l > 0.0 ? l : 1.0; });
-  df = df * length.cwiseInverse().asDiagonal();
+Vector AndersonMixing::next(const Vector& x, const Vector& f, const Vector& weight, double damping) {
+  Vector proposed = propose(x, f, weight, damping);
+  remember(x, f);
+  return proposed;
+}
+
+Vector AndersonMixing::propose(const Vector& x, const Vector& f, const Vector& weight, double damping) const {
+  const Vector step = damping * f;
+  const auto past = static_cast<Index>(points_.size());
+  if (past == 0) return x + step;
+  Matrix differences(f.size(), past);
+  for (Index i = 0; i < past; ++i)
+    differences.col(i) = weight.cwiseProduct(f - residuals_[static_cast<std::size_t>(i)]);
+  // Columns of one length, so that pairs far away do not make near ones look dependent.
+  const Vector length = differences.colwise().norm().transpose().unaryExpr([](double l) { return l > 0.0 ? l : 1.0; });
+  differences *= length.cwiseInverse().asDiagonal();
   Eigen::ColPivHouseholderQR<Matrix> qr;
-  qr.setThreshold(dependent_columns);
-  qr.compute(df);
-  const Vector gamma = Vector(qr.solve(-weights.cwiseProduct(f))).cwiseQuotient(length);
-  if (!gamma.allFinite()) return out;
-  for (Index j = 0; j < count; ++j) {
-    const Pair& pair = pairs_[static_cast<std::size_t>(j)];
-    out += gamma(j) * (pair.x - x + pair.f - f);
+  qr.setThreshold(smallest_pivot);
+  const Vector gamma = Vector(qr.compute(differences).solve(weight.cwiseProduct(f))).cwiseQuotient(length);
+  if (!gamma.allFinite()) return x + step;
+  Vector proposed = x + step;
+  for (Index i = 0; i < past; ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    proposed -= gamma(i) * ((x - points_[k]) + damping * (f - residuals_[k]));
   }
-  return out;
+  return proposed;
+}
+
+void AndersonMixing::remember(const Vector& x, const Vector& f) {
+  points_.push_front(x);
+  residuals_.push_front(f);
+  if (static_cast<int>(points_.size()) > depth_) {
+    points_.pop_back();
+    residuals_.pop_back();
+  }
 }
 
 }  // namespace gaussmith

@@ -1,4 +1,6 @@
 #pragma once
+// Anderson acceleration of a fixed point iteration x <- x + f(x): the next point is the one whose residual, if f were
+// linear, would be smallest. Near a solution it behaves like GMRES, and converges where the iteration itself would not.
 
 #include "gaussmith/types.hpp"
 
@@ -6,26 +8,24 @@
 
 namespace gaussmith {
 
-/// Anderson acceleration of a fixed point x = x + f(x): the point of the plane through the last few pairs (x, f) that
-/// leaves the smallest weighted residual, and a step from there. Pairs count wherever they come from, rejected trial
-/// points included.
-class Anderson {
+class AndersonMixing {
  public:
-  explicit Anderson(std::size_t depth) : depth_(depth) {}
+  explicit AndersonMixing(int depth) : depth_(depth) {}
 
-  void forget() { pairs_.clear(); }
-  void remember(Vector x, Vector f);
+  /// The next point after x with residual f; `weight` scales the components of residuals for the comparison and
+  /// `damping` is the share of the residual that is taken on top of the extrapolation.
+  [[nodiscard]] Vector next(const Vector& x, const Vector& f, const Vector& weight, double damping);
 
-  /// The next x from here, where the pair is (x, f): x + f without memory. The weights scale the rows of the least
-  /// squares.
-  [[nodiscard]] Vector next(const Vector& x, const Vector& f, const Vector& weights) const;
+  /// The parts of next(). Pairs are worth remembering wherever they come from, rejected trial points included.
+  [[nodiscard]] Vector propose(const Vector& x, const Vector& f, const Vector& weight, double damping) const;
+  void remember(const Vector& x, const Vector& f);
+
+  /// Forgets the past: the next step is x + damping f.
+  void clear();
 
  private:
-  struct Pair {
-    Vector x, f;
-  };
-  std::size_t depth_;
-  std::deque<Pair> pairs_;
+  int depth_;
+  std::deque<Vector> points_, residuals_;  // Newest first.
 };
 
 }  // namespace gaussmith

@@ -24,7 +24,7 @@ constexpr double rounding_unit = 2e-16;
 /// Such steps that do not halve the residual before the engine says it is stalled.
 constexpr int most_idle_steps = 8;
 constexpr double shortest_step = 1e-8;
-constexpr std::size_t memory = 8;
+constexpr int memory = 8;
 /// Accelerated steps to try, each knowing the ones rejected before, until plain natural gradient steps are shortened.
 constexpr int most_accelerated = 3;
 /// The mean is optimised to this share of the mismatch of the precisions, which it would otherwise blur.
@@ -130,19 +130,19 @@ class KlAscent {
     if (!logarithmic_) {
       anderson_.remember(point.precision, mismatch_of(point));
     } else if (positive(point)) {
-      auto [x, f] = logarithmic_pair(point);
-      anderson_.remember(std::move(x), std::move(f));
+      const auto [x, f] = logarithmic_pair(point);
+      anderson_.remember(x, f);
     }
   }
 
   [[nodiscard]] Vector accelerate() {
     if (const bool now = positive(now_); now != logarithmic_) {
-      anderson_.forget();
+      anderson_.clear();
       logarithmic_ = now;
     }
-    if (!logarithmic_) return anderson_.next(now_.precision, mismatch_of(now_), now_.variance);
+    if (!logarithmic_) return anderson_.propose(now_.precision, mismatch_of(now_), now_.variance, 1.0);
     const auto [x, f] = logarithmic_pair(now_);
-    return anderson_.next(x, f, now_.precision.cwiseProduct(now_.variance)).array().exp();
+    return anderson_.propose(x, f, now_.precision.cwiseProduct(now_.variance), 1.0).array().exp();
   }
 
   /// Natural gradient ascent in the precisions: along dtau the bound changes by 1/2 mismatch'(V o V) dtau, and
@@ -192,7 +192,7 @@ class KlAscent {
   const Kl& options_;
   const Run& run_;
   Report& report_;
-  Anderson anderson_;
+  AndersonMixing anderson_;
   Vector prior_;
   KlPoint now_;
   double rounding_ = rounding_gain;

@@ -28,6 +28,8 @@ const std::vector<Entry>& entries() {
        "Gaussian at a posterior mode with the curvature there; the cheapest, and a mode for every smooth site"},
       {Kl{}, "kl", "lower-bound", "unbounded support",
        "Gaussian closest to the posterior in KL(q, p): the tightest Gaussian lower bound on the evidence"},
+      {Ep{}, "ep", "approximation", "all",
+       "Expectation propagation: moments of every site matched; the most accurate, with an escalation that converges"},
   };
   return all;
 }

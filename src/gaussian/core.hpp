@@ -48,8 +48,21 @@ class GaussianCore {
   /// 1/2 log|I + K T|; without a Gaussian factor 1/2 log|H'T H| - D/2 log 2 pi.
   [[nodiscard]] virtual double half_log_det() const = 0;
 
-  /// diag V. Covariance form: one triangular inverse, kept for covariance_weights().
-  [[nodiscard]] virtual Vector variances() = 0;
+  /// diag V. Covariance form: one triangular inverse, kept for covariance_weights(). `slack` gets 1 - tau v, in the
+  /// covariance form without cancellation: v / slack is the variance of eta_n without its own site.
+  [[nodiscard]] virtual Vector variances(Vector* slack = nullptr) = 0;
+
+  /// The dual a = nu - T eta of the mean for these shifts, again without cancellation where the form allows it.
+  [[nodiscard]] virtual Vector dual(const LatentPoint& mean, const Vector& shift) const = 0;
+
+  /// About what rounding leaves uncertain in the eta of a point: the sums of large opposite terms that make it.
+  [[nodiscard]] virtual Vector rounding(const LatentPoint& point) const = 0;
+
+  /// Covariance of the coordinates that one-site-at-a-time updates work on: eta itself (covariance form) or u
+  /// (precision form), in the lower triangle; and rows [begin, end) of eta in these coordinates, transposed (empty when
+  /// they are eta).
+  [[nodiscard]] virtual Matrix coordinate_covariance() const = 0;
+  [[nodiscard]] virtual Matrix coordinate_rows(Index begin, Index end) const = 0;
 
   /// V x.
   [[nodiscard]] virtual Vector covariance_times(const Vector& x) const = 0;

@@ -2,6 +2,7 @@
 
 #include "base/overloaded.hpp"
 
+#include <limits>
 #include <utility>
 
 namespace gaussmith {
@@ -24,6 +25,18 @@ LatentPoint CovarianceCore::point(Vector coordinates) const {
 LatentPoint CovarianceCore::mean(const Vector& shift) const {
   return point(factor_.dual(*k_, shift - precision_.cwiseProduct(prior_mean_)));
 }
+
+Vector CovarianceCore::dual(const LatentPoint& mean, const Vector& /*shift*/) const { return mean.coordinates; }
+
+Vector CovarianceCore::rounding(const LatentPoint& point) const {
+  // |K_ij| <= sqrt(K_ii K_jj), and errors of terms add up like independent ones.
+  const Vector sd = k_->diagonal().cwiseMax(0.0).cwiseSqrt();
+  return std::numeric_limits<double>::epsilon() * sd.cwiseProduct(point.coordinates).norm() * sd;
+}
+
+Matrix CovarianceCore::coordinate_covariance() const { return factor_.covariance(*k_); }
+
+Matrix CovarianceCore::coordinate_rows(Index /*begin*/, Index /*end*/) const { return {}; }
 
 Vector CovarianceCore::covariance_times(const Vector& x) const { return symmetric_times(*k_, factor_.dual(*k_, x)); }
 

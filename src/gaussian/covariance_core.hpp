@@ -17,7 +17,11 @@ class CovarianceCore final : public GaussianCore {
   [[nodiscard]] LatentPoint point(Vector coordinates) const override;
   [[nodiscard]] LatentPoint mean(const Vector& shift) const override;
   [[nodiscard]] double half_log_det() const override { return factor_.half_log_det(); }
-  [[nodiscard]] Vector variances() override { return factor_.variances(*k_); }
+  [[nodiscard]] Vector variances(Vector* slack) override { return factor_.variances(*k_, slack); }
+  [[nodiscard]] Vector dual(const LatentPoint& mean, const Vector& shift) const override;
+  [[nodiscard]] Vector rounding(const LatentPoint& point) const override;
+  [[nodiscard]] Matrix coordinate_covariance() const override;
+  [[nodiscard]] Matrix coordinate_rows(Index begin, Index end) const override;
   [[nodiscard]] Vector covariance_times(const Vector& x) const override;
   [[nodiscard]] LatentPoint centre() const override;
   [[nodiscard]] double inner(const LatentPoint& a, const LatentPoint& b) const override;

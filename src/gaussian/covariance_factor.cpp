@@ -92,18 +92,21 @@ Vector CovarianceFactor::dual(const Matrix& k, const Vector& r) const {
   return a;
 }
 
-Vector CovarianceFactor::variances(const Matrix& k) {
+Vector CovarianceFactor::variances(const Matrix& k, Vector* slack) {
   const Index n = root_.size();
   inverse_ = lower_;
   invert_lower(inverse_);
   Vector v(n);
+  Vector rest(n);
   std::vector<Index> weak;
   for (Index i = 0; i < n; ++i) {
     const double strength = precision_(i) * k(i, i);
-    if (strength >= weak_site)
-      v(i) = (1.0 - inverse_.col(i).tail(n - i).squaredNorm()) / precision_(i);
-    else
+    if (strength >= weak_site) {
+      rest(i) = inverse_.col(i).tail(n - i).squaredNorm();
+      v(i) = (1.0 - rest(i)) / precision_(i);
+    } else {
       weak.push_back(i);
+    }
   }
   constexpr Index block = 256;
   for (std::size_t begin = 0; begin < weak.size(); begin += block) {
@@ -115,13 +118,25 @@ Vector CovarianceFactor::variances(const Matrix& k) {
     for (std::size_t j = begin; j < end; ++j)
       v(weak[j]) = k(weak[j], weak[j]) - columns.col(static_cast<Index>(j - begin)).squaredNorm();
   }
+  for (const Index i : weak) rest(i) = 1.0 - precision_(i) * v(i);
   if (!negative_.empty()) {
     Matrix update = negative_root_.asDiagonal() * negative_cross_.transpose();
     solve_lower(negative_lower_, update);
-    v += update.colwise().squaredNorm().transpose();
+    const Vector increase = update.colwise().squaredNorm().transpose();
+    v += increase;
+    rest -= precision_.cwiseProduct(increase);
   }
+  if (slack) *slack = std::move(rest);
   // Rounding can leave -1e-17 where the data pin eta down completely; a variance is not negative.
   return v.cwiseMax(0.0);
+}
+
+Matrix CovarianceFactor::covariance(const Matrix& k) const {
+  Matrix v = k;
+  const Reduction reduction = reduce(k);
+  add_gram(-1.0, reduction.positive, 1.0, v);
+  if (reduction.negative.size() > 0) add_gram(1.0, reduction.negative, 1.0, v);
+  return v;
 }
 
 Matrix CovarianceFactor::gradient_weights(const Vector& a, const Vector& b) const {

@@ -22,8 +22,11 @@ class CovarianceFactor {
   /// 1/2 log|I + K T|.
   [[nodiscard]] double half_log_det() const;
 
-  /// diag V; computes and keeps L^-1.
-  [[nodiscard]] Vector variances(const Matrix& k);
+  /// diag V; computes and keeps L^-1. `slack` (may be null) gets 1 - tau v, from (B^-1)_nn where tau is strong.
+  [[nodiscard]] Vector variances(const Matrix& k, Vector* slack);
+
+  /// V, lower triangle: 2 N^3 flops.
+  [[nodiscard]] Matrix covariance(const Matrix& k) const;
 
   /// 1/2 (a b' + b a' - Z) with Z = (K + T^-1)^-1, in the lower triangle. Needs variances() before: N^3 / 3 flops on
   /// the kept L^-1.

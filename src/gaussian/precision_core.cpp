@@ -75,7 +75,7 @@ double PrecisionCore::half_log_det() const {
   return half_log_determinant(lower_) - constant;
 }
 
-Vector PrecisionCore::variances() {
+Vector PrecisionCore::variances(Vector* slack) {
   Vector v(rows());
   for (Index begin = 0; begin < rows(); begin += row_block) {
     const Index end = std::min(rows(), begin + row_block);
@@ -83,8 +83,32 @@ Vector PrecisionCore::variances() {
     solve_lower(lower_, block);
     v.segment(begin, end - begin) = block.colwise().squaredNorm();
   }
+  if (slack) *slack = 1.0 - (precision_.array() * v.array());
   return v;
 }
+
+Vector PrecisionCore::dual(const LatentPoint& mean, const Vector& shift) const {
+  return shift - precision_.cwiseProduct(mean.eta);
+}
+
+Vector PrecisionCore::rounding(const LatentPoint& point) const {
+  Vector out(rows());
+  for (Index begin = 0; begin < rows(); begin += row_block) {
+    const Index end = std::min(rows(), begin + row_block);
+    out.segment(begin, end - begin) =
+        (point.coordinates.asDiagonal() * geometry_->whitened_rows(begin, end)).colwise().norm();
+  }
+  return std::numeric_limits<double>::epsilon() * out;
+}
+
+Matrix PrecisionCore::coordinate_covariance() const {
+  Matrix inverse = lower_;
+  invert_lower(inverse);
+  lower_transposed_times_lower(inverse);
+  return inverse;
+}
+
+Matrix PrecisionCore::coordinate_rows(Index begin, Index end) const { return geometry_->whitened_rows(begin, end); }
 
 Vector PrecisionCore::covariance_times(const Vector& x) const {
   Vector u = geometry_->whitened_transposed_times(x);

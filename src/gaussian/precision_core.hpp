@@ -18,7 +18,11 @@ class PrecisionCore final : public GaussianCore {
   [[nodiscard]] LatentPoint point(Vector coordinates) const override;
   [[nodiscard]] LatentPoint mean(const Vector& shift) const override;
   [[nodiscard]] double half_log_det() const override;
-  [[nodiscard]] Vector variances() override;
+  [[nodiscard]] Vector variances(Vector* slack) override;
+  [[nodiscard]] Vector dual(const LatentPoint& mean, const Vector& shift) const override;
+  [[nodiscard]] Vector rounding(const LatentPoint& point) const override;
+  [[nodiscard]] Matrix coordinate_covariance() const override;
+  [[nodiscard]] Matrix coordinate_rows(Index begin, Index end) const override;
   [[nodiscard]] Vector covariance_times(const Vector& x) const override;
   [[nodiscard]] LatentPoint centre() const override;
   [[nodiscard]] double inner(const LatentPoint& a, const LatentPoint& b) const override;

@@ -75,14 +75,14 @@ Matrix symmetric_times(const Matrix& symmetric_lower, const Matrix& x) {
   return out;
 }
 
-void add_gram(double alpha, ConstMatrixView a, double beta, Matrix& c) {
+void add_gram(double alpha, ConstMatrixView a, double beta, MatrixView c) {
   cblas_dsyrk(CblasColMajor, CblasLower, CblasTrans, as_int(a.cols()), as_int(a.rows()), alpha, a.data(),
-              leading(a.outerStride()), beta, c.data(), leading(c.rows()));
+              leading(a.outerStride()), beta, c.data(), leading(c.outerStride()));
 }
 
-void add_outer(double alpha, ConstMatrixView a, double beta, Matrix& c) {
+void add_outer(double alpha, ConstMatrixView a, double beta, MatrixView c) {
   cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, as_int(a.rows()), as_int(a.cols()), alpha, a.data(),
-              leading(a.outerStride()), beta, c.data(), leading(c.rows()));
+              leading(a.outerStride()), beta, c.data(), leading(c.outerStride()));
 }
 
 namespace {

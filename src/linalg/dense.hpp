@@ -32,9 +32,9 @@ void solve_lower_transposed(const Matrix& lower, Vector& b);
 [[nodiscard]] Matrix symmetric_times(const Matrix& symmetric_lower, const Matrix& x);
 
 /// c(lower) := beta c + alpha a'a.
-void add_gram(double alpha, ConstMatrixView a, double beta, Matrix& c);
+void add_gram(double alpha, ConstMatrixView a, double beta, MatrixView c);
 /// c(lower) := beta c + alpha a a'.
-void add_outer(double alpha, ConstMatrixView a, double beta, Matrix& c);
+void add_outer(double alpha, ConstMatrixView a, double beta, MatrixView c);
 
 /// a b, a' b and a b'.
 [[nodiscard]] Matrix times(ConstMatrixView a, ConstMatrixView b);

@@ -3,6 +3,7 @@
 #include "base/parallel_blocks.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace gaussmith {
 
@@ -55,6 +56,27 @@ void SiteRows::expectation(const Vector& mean, const Vector& variance, Vector* v
     block.expectation(begin, ConstSpan(mean.data() + row, size), ConstSpan(variance.data() + row, size),
                       {piece_of(value, row, count), piece_of(d_mean, row, count), piece_of(d_variance, row, count)});
   });
+}
+
+void SiteRows::tilted(const Vector& mean, const Vector& variance, double power, Vector& log_normaliser,
+                      Vector& tilted_mean, Vector& tilted_variance) const {
+  for (Vector* out : {&log_normaliser, &tilted_mean, &tilted_variance}) out->resize(rows_);
+  for_pieces([&](const SiteBlock& block, Index begin, Index row, Index count) {
+    const auto size = static_cast<std::size_t>(count);
+    block.tilted(begin, ConstSpan(mean.data() + row, size), ConstSpan(variance.data() + row, size), power,
+                 {piece_of(&log_normaliser, row, count), piece_of(&tilted_mean, row, count),
+                  piece_of(&tilted_variance, row, count)});
+  });
+}
+
+SiteRows::Tilted SiteRows::tilted_row(Index row, double mean, double variance, double power) const {
+  const auto after = std::upper_bound(pieces_.begin(), pieces_.end(), row,
+                                      [](Index wanted, const Piece& piece) { return wanted < piece.row; });
+  const Piece& piece = *std::prev(after);
+  Tilted out{};
+  piece.block->tilted(piece.first + row - piece.row, ConstSpan(&mean, 1), ConstSpan(&variance, 1), power,
+                      {Span(&out.log_normaliser, 1), Span(&out.mean, 1), Span(&out.variance, 1)});
+  return out;
 }
 
 double SiteRows::total(const Vector& eta) const {

@@ -25,6 +25,15 @@ class SiteRows {
   void expectation(const Vector& mean, const Vector& variance, Vector* value, Vector* d_mean = nullptr,
                    Vector* d_variance = nullptr) const;
 
+  /// Moments of N(mean, variance) t^power, one row each; every variance > 0.
+  void tilted(const Vector& mean, const Vector& variance, double power, Vector& log_normaliser, Vector& tilted_mean,
+              Vector& tilted_variance) const;
+  /// The same for a single row of the model.
+  struct Tilted {
+    double log_normaliser, mean, variance;
+  };
+  [[nodiscard]] Tilted tilted_row(Index row, double mean, double variance, double power) const;
+
   /// sum_n log t_n(eta_n), added in a fixed order. -inf where any site is.
   [[nodiscard]] double total(const Vector& eta) const;
 

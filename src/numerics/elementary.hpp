@@ -1,6 +1,6 @@
 #pragma once
-// Branch-free scalar kernels that compilers turn into SIMD code when a plain loop calls them. Internal to batch.cpp and
-// expectations.cpp, the only places with SIMD.
+// Branch-free scalar kernels that compilers turn into SIMD code when a plain loop calls them. Internal to batch.cpp,
+// expectations.cpp and tilted_rules.cpp, the only places with SIMD.
 
 #include <bit>
 #include <cmath>
@@ -38,22 +38,40 @@ GAUSSMITH_INLINE double polynomial(const double (&c)[N], double x) {
   }
 }
 
-/// e^x = 2^k (1 + r + r^2 q(r)), |r| <= log(2)/2; flushes results below 2^-1022 to zero.
-GAUSSMITH_INLINE double exp(double x) {
-  constexpr double q[] = {0.50000000000000010221,     0.16666666666666667453,   0.041666666666624127873,
-                          0.0083333333333300618325,   0.0013888888917213716901, 0.00019841269863053616878,
-                          0.000024801521295954375131, 2.7557268459997064772e-6, 2.7620088445409748161e-7,
-                          2.5100385495510319078e-8};
-  constexpr double shift = 0x1.8p52;  // Adding it leaves the nearest integer in the low mantissa bits.
-  const double shifted = x * 0x1.71547652b82fep0 + shift;
-  const double k = shifted - shift;
+/// q(r) of e^r = 1 + r + r^2 q(r), |r| <= log(2)/2.
+inline constexpr double exp_series[] = {0.50000000000000010221,     0.16666666666666667453,   0.041666666666624127873,
+                                        0.0083333333333300618325,   0.0013888888917213716901, 0.00019841269863053616878,
+                                        0.000024801521295954375131, 2.7557268459997064772e-6, 2.7620088445409748161e-7,
+                                        2.5100385495510319078e-8};
+inline constexpr double exp_shift = 0x1.8p52;  // Adding it leaves the nearest integer in the low mantissa bits.
+
+/// e^x = 2^k (1 + r + r^2 q(r)), |r| <= log(2)/2, for x < 709.7; flushes results below 2^-1022 to zero.
+GAUSSMITH_INLINE double exp_bounded(double x) {
+  const double shifted = x * 0x1.71547652b82fep0 + exp_shift;
+  const double k = shifted - exp_shift;
   const double r = (x - k * ln2_high) - k * ln2_low;
-  const double p = 1.0 + (r + r * r * polynomial(q, r));
+  const double p = 1.0 + (r + r * r * polynomial(exp_series, r));
   const double scaled =
       std::bit_cast<double>(std::bit_cast<std::uint64_t>(p) + (std::bit_cast<std::uint64_t>(shifted) << 52));
-  const double upper = x > 0x1.62e42fefa39efp9 ? infinity : scaled;
-  const double both = x < -708.39641853226408 ? 0.0 : upper;
-  return x != x ? x : both;
+  return x < -708.39641853226408 ? 0.0 : scaled;
+}
+
+/// e^x for any x.
+GAUSSMITH_INLINE double exp(double x) {
+  const double y = x > 0x1.62e42fefa39efp9 ? infinity : exp_bounded(x);
+  return x != x ? x : y;
+}
+
+/// e^x - 1 = 2^k (r + r^2 q(r)) + (2^k - 1), the same reduction: absolute error 2^-52 max(1, e^x), relative where
+/// |x| < 0.34.
+GAUSSMITH_INLINE double expm1(double x) {
+  const double inside = x < -40.0 ? -40.0 : x > 709.0 ? 709.0 : x;
+  const double shifted = inside * 0x1.71547652b82fep0 + exp_shift;
+  const double k = shifted - exp_shift;
+  const double r = (inside - k * ln2_high) - k * ln2_low;
+  const double scale = std::bit_cast<double>(0x3ff0000000000000 + (std::bit_cast<std::uint64_t>(shifted) << 52));
+  const double y = scale * (r + r * r * polynomial(exp_series, r)) + (scale - 1.0);
+  return x > 709.0 ? infinity : y;
 }
 
 /// log(1 + w), 0 <= w <= 1, as 2 atanh(s), s = w/(2 + w); s is passed in because callers share the division.

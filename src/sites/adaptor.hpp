@@ -101,6 +101,7 @@ class LikelihoodBlock final : public SiteBlock {
     for (std::size_t i = 0; i < mean.size(); ++i) {
       const Index row = first + static_cast<Index>(i);
       const TiltedMoments t = tilted_at(shape_at(row), mean[i], variance[i], power);
+      if (!t.converged && out.inaccurate != nullptr) ++*out.inaccurate;
       put(out.log_normaliser, i, power * constants_[row] + t.log_normaliser);
       put(out.mean, i, t.mean);
       put(out.variance, i, t.variance);
@@ -173,11 +174,12 @@ class LikelihoodBlock final : public SiteBlock {
                         Span out) const override {
     check_learnable(*this, parameter);
     if constexpr (argument_count > 0) {
+      TiltedNodes nodes;
       for (std::size_t i = 0; i < mean.size(); ++i) {
         const Index row = first + static_cast<Index>(i);
         const auto p = dual_at(row, parameter);
         out[i] = L::constant(responses_[row], p).derivative +
-                 tilted_parameter_at(shape_at(row), L::shape(responses_[row], p), mean[i], variance[i], power);
+                 tilted_parameter_at(shape_at(row), L::shape(responses_[row], p), mean[i], variance[i], power, nodes);
       }
     }
   }
@@ -303,12 +305,25 @@ class LikelihoodBlock final : public SiteBlock {
     };
   }
 
+  // The tilted density of x = scale (eta - centre); slope eta = slope centre + (slope/scale) x.
+  static TiltedRow tilted_row(const Shape& shape, double m, double v, double power) {
+    return {shape.scale * (m - shape.centre), shape.scale * shape.scale * v, power * shape.slope / shape.scale,
+            power * shape.weight};
+  }
+
   TiltedMoments tilted_at(const Shape& shape, double m, double v, double power) const {
     if constexpr (HasTilted<Atom>) {
       if (plain(shape.slope) == 0.0 && Atom::can_tilt(power * shape.weight)) {
         const AtomTilted x =
             Atom::tilted(shape.scale * (m - shape.centre), shape.scale * shape.scale * v, power * shape.weight);
         return {x.log_normaliser, shape.centre + x.mean / shape.scale, x.variance / (shape.scale * shape.scale), true};
+      }
+    }
+    if constexpr (HasTiltedRule<Atom>) {
+      TiltedMoments x;
+      if (Atom::tilted_rule(tilted_row(shape, m, v, power), x, nullptr)) {
+        return {x.log_normaliser + power * shape.slope * shape.centre, shape.centre + x.mean / shape.scale,
+                x.variance / (shape.scale * shape.scale), true};
       }
     }
     if (traits_.log_concave && traits_.smooth) {
@@ -323,7 +338,8 @@ class LikelihoodBlock final : public SiteBlock {
   }
 
   template <class DualShape>
-  double tilted_parameter_at(const Shape& shape, const DualShape& dual, double m, double v, double power) const {
+  double tilted_parameter_at(const Shape& shape, const DualShape& dual, double m, double v, double power,
+                             TiltedNodes& nodes) const {
     if constexpr (HasTilted<Atom> && Homogeneous<Atom>) {
       // d/d log(parameter) of weight f(scale (eta - y)) is a multiple of f itself.
       const AtomTilted x =
@@ -332,6 +348,17 @@ class LikelihoodBlock final : public SiteBlock {
              x.expected;
     } else {
       const auto h = [&](double eta) { return dual(Dual(eta)).derivative; };
+      if constexpr (HasTiltedRule<Atom>) {
+        TiltedMoments x;
+        if (Atom::tilted_rule(tilted_row(shape, m, v, power), x, &nodes)) {
+          double sum = 0.0;
+          for (std::size_t j = 0; j < nodes.x.size(); ++j) {
+            // Where the density vanishes h may be huge.
+            if (nodes.weight[j] > 1e-25) sum += nodes.weight[j] * h(shape.centre + nodes.x[j] / shape.scale);
+          }
+          return sum;
+        }
+      }
       if (traits_.log_concave && traits_.smooth) {
         const Recentred to = recentre(recentred_site(shape, {m, 0.0, 0.0}), m, v, power);
         return tilted_expectation_unimodal(h, recentred_site(shape, to), to.mean, v, power);

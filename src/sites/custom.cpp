@@ -84,6 +84,7 @@ class CustomBlock final : public LatentOnlyBlock {
       const Hints hints(likelihood_, response_of(row));
       const TiltedMoments t = tilted_moments([&](double eta) { return value(row, eta); }, mean[i], variance[i], power,
                                              hints.features(), hints.kinks);
+      if (!t.converged && out.inaccurate != nullptr) ++*out.inaccurate;
       put(out.log_normaliser, i, t.log_normaliser);
       put(out.mean, i, t.mean);
       put(out.variance, i, t.variance);

@@ -117,6 +117,7 @@ class PiecewiseQuadraticBlock final : public LatentOnlyBlock {
     for (std::size_t i = 0; i < mean.size(); ++i) {
       const double y = response_of(first + static_cast<Index>(i));
       const TiltedMoments t = tilted_moments(log_site, mean[i] - y, variance[i], power, {}, f_.breaks);
+      if (!t.converged && out.inaccurate != nullptr) ++*out.inaccurate;
       put(out.log_normaliser, i, t.log_normaliser);
       put(out.mean, i, y + t.mean);
       put(out.variance, i, t.variance);

@@ -7,6 +7,7 @@
 #include "gaussmith/types.hpp"
 #include "numerics/expectations.hpp"
 #include "numerics/gaussian_integrals.hpp"
+#include "numerics/tilted_rules.hpp"
 #include "sites/dual.hpp"
 
 #include <array>
@@ -66,6 +67,12 @@ template <class Atom>
 concept HasTilted = requires(double mean, double variance, double weight) {
   { Atom::can_tilt(weight) } -> std::same_as<bool>;
   { Atom::tilted(mean, variance, weight) } -> std::same_as<AtomTilted>;
+};
+
+/// Tilted moments by a fixed rule that knows when it is not enough.
+template <class Atom>
+concept HasTiltedRule = requires(const TiltedRow& row, TiltedMoments& moments, TiltedNodes* nodes) {
+  { Atom::tilted_rule(row, moments, nodes) } -> std::same_as<bool>;
 };
 
 /// f(c x) = c^degree f(x) for c > 0.

@@ -3,12 +3,18 @@
 #include "sites/adaptor.hpp"
 #include "sites/bernoulli_logit.hpp"
 #include "sites/bernoulli_probit.hpp"
+#include "sites/binomial_logit.hpp"
 #include "sites/cases.hpp"
+#include "sites/cauchy.hpp"
+#include "sites/exponential.hpp"
+#include "sites/gamma.hpp"
 #include "sites/gaussian.hpp"
 #include "sites/helpers.hpp"
 #include "sites/laplace.hpp"
+#include "sites/negative_binomial.hpp"
 #include "sites/poisson.hpp"
 #include "sites/student_t.hpp"
+#include "sites/weibull.hpp"
 
 #include <gtest/gtest.h>
 
@@ -114,7 +120,7 @@ void closed_equals_default(double y, const SiteArguments& arguments) {
     for (const double v : {1e-6, 0.3, 40.0}) {
       const Expectation a = expectation(closed, 0, m, v), b = expectation(plain, 0, m, v);
       same(a.value, b.value, m, v, "E");
-      for (const double power : {0.5, 1.0}) {
+      for (const double power : {0.1, 0.5, 0.9, 1.0}) {
         const Tilted s = tilted(closed, 0, m, v, power), t = tilted(plain, 0, m, v, power);
         same(s.log_normaliser, t.log_normaliser, m, v, "log Z");
         same(s.mean, t.mean, m, v, "mean");
@@ -141,6 +147,12 @@ TEST(SiteExpectation, ClosedFormsEqualTheQuadratureDefaults) {
   closed_equals_default<likelihoods::Poisson>(4, {});
   closed_equals_default<likelihoods::StudentT>(2, {{"nu", one(3)}, {"scale", one(0.3)}});
   closed_equals_default<likelihoods::Laplace>(0.7, {{"scale", one(0.4)}});
+  closed_equals_default<likelihoods::BinomialLogit>(3, {{"trials", one(50)}});
+  closed_equals_default<likelihoods::NegativeBinomial>(3, {{"shape", one(0.4)}});
+  closed_equals_default<likelihoods::Cauchy>(-1, {{"scale", one(2)}});
+  closed_equals_default<likelihoods::Weibull>(1.7, {{"shape", one(1.3)}});
+  closed_equals_default<likelihoods::Exponential>(2, {{"censored", one(1)}});
+  closed_equals_default<likelihoods::Gamma>(2.2, {{"shape", one(3.5)}});
 }
 
 }  // namespace

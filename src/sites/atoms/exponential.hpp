@@ -39,6 +39,10 @@ struct ExponentialAtom {
       if (!out.d_variance.empty()) out.d_variance[i] = 0.5 * e;
     }
   }
+
+  [[nodiscard]] static bool tilted_rule(const TiltedRow& row, TiltedMoments& moments, TiltedNodes* nodes) {
+    return exponential_tilted(row, moments, nodes);
+  }
 };
 
 }  // namespace gaussmith

@@ -26,6 +26,10 @@ struct Log1pSquareAtom {
     const double r = 1.0 / (1.0 + z);
     return {std::log1p(z), r, -r * r};
   }
+
+  [[nodiscard]] static bool tilted_rule(const TiltedRow& row, TiltedMoments& moments, TiltedNodes* nodes) {
+    return log1p_square_tilted(row, moments, nodes);
+  }
 };
 
 }  // namespace gaussmith

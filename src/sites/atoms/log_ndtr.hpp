@@ -31,6 +31,10 @@ struct LogNdtrAtom {
     const double variance = v * (1.0 + v * half.variance) / (1.0 + v);
     return {log_ndtr(z), mean, variance, 0.0};
   }
+
+  [[nodiscard]] static bool tilted_rule(const TiltedRow& row, TiltedMoments& moments, TiltedNodes* nodes) {
+    return log_ndtr_tilted(row, moments, nodes);
+  }
 };
 
 }  // namespace gaussmith

@@ -37,6 +37,10 @@ struct SoftplusAtom {
     const double sech_squared = (1.0 - tanh_h) * (1.0 + tanh_h);
     return {value, tanh_h / (4.0 * s), (h * sech_squared - tanh_h) / (8.0 * s * z)};
   }
+
+  [[nodiscard]] static bool tilted_rule(const TiltedRow& row, TiltedMoments& moments, TiltedNodes* nodes) {
+    return softplus_tilted(row, moments, nodes);
+  }
 };
 
 }  // namespace gaussmith

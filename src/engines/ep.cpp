@@ -1,0 +1,165 @@
+#include "engines/ep.hpp"
+
+#include "engines/ep_search.hpp"
+#include "engines/explicit_gradient.hpp"
+#include "gaussmith/errors.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace gaussmith {
+
+namespace {
+
+constexpr double milder_damping = 0.4;
+constexpr double lowest_power = 0.2;
+constexpr double power_factor = 0.7;
+
+/// The plan of ep.mode = auto: what is cheap first, what is guaranteed later, another problem last.
+class Plan {
+ public:
+  Plan(EpSearch& search, const Ep& options, Report& report) : search_(search), options_(options), report_(report) {}
+
+  StageEnd run() {
+    switch (options_.mode) {
+      case EpMode::parallel:
+        return search_.parallel(options_.damping);
+      case EpMode::sequential:
+        return search_.sequential(options_.damping);
+      case EpMode::double_loop:
+        return double_loop(options_.max_iterations);
+      case EpMode::automatic:
+        break;
+    }
+    StageEnd end = at_one_power();
+    while (!final(end) && power_factor * search_.power() >= lowest_power) {
+      const double from = search_.power();
+      const double to = power_factor * from;
+      note(fmt::format("power {:.2g}", from), fmt::format("power {:.2g}", to), end);
+      search_.set_power(to);
+      end = at_one_power();
+    }
+    if (search_.power() < options_.power)
+      report_.warnings.push_back(
+          fmt::format("the power was lowered from {:g} to {:.2g}: the posterior is that of power EP", options_.power,
+                      search_.power()));
+    return end;
+  }
+
+ private:
+  [[nodiscard]] static bool final(StageEnd end) {
+    return end == StageEnd::converged || end == StageEnd::rounding || end == StageEnd::limit ||
+           end == StageEnd::stopped;
+  }
+
+  StageEnd at_one_power() {
+    StageEnd end = search_.parallel(options_.damping);
+    if (final(end)) return end;
+    note("parallel", "damped", end);
+    search_.return_to_best();
+    end = search_.parallel(milder_damping * options_.damping);
+    if (final(end)) return end;
+    note("damped", "sequential", end);
+    search_.return_to_best();
+    end = search_.sequential(options_.damping);
+    if (final(end)) return end;
+    note("sequential", "double loop", end);
+    return double_loop((options_.max_iterations - report_.iterations) / 4);
+  }
+
+  /// The guaranteed loop far from the fixed point, cheap sweeps near it; without them if they do not converge.
+  StageEnd double_loop(int most_sweeps) {
+    start_at_half_power();
+    for (const double until : {1e-2, 1e-4, 0.0}) {
+      StageEnd end = search_.double_loop(until, most_sweeps);
+      if (end != StageEnd::close) return end;
+      end = search_.parallel(milder_damping * options_.damping);
+      if (final(end)) return end;
+      search_.return_to_best();
+    }
+    return StageEnd::not_falling;
+  }
+
+  /// The fixed point at half the power, easier to reach, is a good start.
+  void start_at_half_power() {
+    const double power = search_.power();
+    search_.set_power(0.5 * power);
+    (void)search_.parallel(milder_damping * options_.damping);
+    search_.set_power(power);
+  }
+
+  void note(std::string_view from, std::string_view to, StageEnd end) {
+    report_.notes.push_back(fmt::format("sweep {}: {} -> {}, because {} (mismatch {:.1e})", report_.iterations, from,
+                                        to, reason(end), search_.best().mismatch));
+  }
+
+  EpSearch& search_;
+  const Ep& options_;
+  Report& report_;
+};
+
+Status status_of(StageEnd end) {
+  switch (end) {
+    case StageEnd::converged:
+    case StageEnd::rounding:
+      return Status::converged;
+    case StageEnd::limit:
+      return Status::iteration_limit;
+    case StageEnd::stopped:
+      return Status::stopped;
+    default:
+      return Status::stalled;
+  }
+}
+
+}  // namespace
+
+void run_ep(const Ep& options, const Run& run, Posterior::State& state) {
+  const SiteRows sites(state.model.sites, state.threads);
+  Report& report = state.report;
+  report.tolerance = options.tolerance;
+  EpSearch search(*state.core, sites, options, run, report);
+  search.start_from(run.warm_start);
+  const StageEnd end = Plan(search, options, report).run();
+  const EpState& q = search.settle();
+  report.residual = q.mismatch;
+  if (end == StageEnd::rounding) {
+    report.tolerance = search.rounding();
+    report.warnings.push_back(
+        fmt::format("ill-conditioned: rounding hides mismatches below {:.1e}, more than the tolerance {:.1e}",
+                    report.tolerance, options.tolerance));
+  }
+  report.status = status_of(end);
+  report.message = report.converged() ? fmt::format("tilted and marginal moments match after {} sweep{}",
+                                                    report.iterations, report.iterations == 1 ? "" : "s")
+                                      : std::string(reason(end));
+  state.sites = q.sites;
+  state.point = q.point;
+  state.latent = {q.point.eta, q.variance};
+  state.log_evidence = {q.log_evidence,
+                        sites.all(&SiteTraits::gaussian) ? EvidenceKind::exact : EvidenceKind::approximation};
+  // The method that was run: a power lowered on the way is part of it.
+  std::get<Ep>(state.method).power = search.power();
+}
+
+std::map<std::string, double, std::less<>> ep_gradient(const Ep& options, const Posterior::State& state) {
+  const SiteRows sites(state.model.sites, state.threads);
+  EpState q;
+  q.sites = state.sites;
+  q.point = state.point;
+  q.variance = state.latent.variance;
+  q.slack = 1.0 - (q.sites.precision.array() * q.variance.array());
+  q.dual = state.core->dual(state.point, state.sites.shift);
+  const EpMoments moments(*state.core, sites, options.power);
+  moments.cavities(q);
+  return explicit_gradient(state, [&](const SiteBlock& block, Index row, int parameter) {
+    Vector out(block.size());
+    const auto n = static_cast<std::size_t>(block.size());
+    block.parameter_tilted(0, parameter, ConstSpan(q.cavity_mean.data() + row, n),
+                           ConstSpan(q.cavity_variance.data() + row, n), options.power, view(out));
+    return out.sum();
+  });
+}
+
+}  // namespace gaussmith

@@ -1,0 +1,229 @@
+// Double-loop EP, the expectation-consistent free energy
+//   F = -log Z_q(sites) - 1/power sum log Z_tilted(surrogate - power sites) + 1/power sum log Z(surrogate)
+// in natural parameters, Z_tilted unnormalised: min over surrogates of the max over sites. Its saddle points are EP's
+// fixed points and there log Z_EP = -F. The inner problem is concave, with barriers at improper cavities and indefinite
+// K^-1 + T; at its maximum q and the tilted distributions agree. The outer step moves the surrogate towards the
+// marginals of q, which cannot increase F.
+//
+// The inner problem is climbed site by site: each site's own two-dimensional problem needs only its marginal and its
+// tilted moments, meets its own barriers, and the rank-one updates of a sequential sweep carry the change to the rest.
+
+#include "engines/ep_search.hpp"
+#include "gaussian/sequential_gaussian.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+namespace gaussmith {
+
+namespace {
+
+/// The inner problem is solved to this share of what separates surrogate and q.
+constexpr double inner_share = 0.1;
+constexpr int most_inner_sweeps = 50;
+/// A step is short enough when the slope at its end has not fallen below minus this share of the first one; for a
+/// concave function that is an increase.
+constexpr double slope_left = 0.5;
+constexpr int most_trials = 30;
+/// Steps of one site before the next one has its turn.
+constexpr int steps_a_site = 2;
+/// Outer steps without a gap clearly below the smallest one before the loop is given up.
+constexpr int patience = 12;
+constexpr double clearly_below = 0.95;
+/// A free energy lower by this share is progress too.
+constexpr double small_gain = 1e-7;
+/// Steps of the surrogate grow while they lower the free energy.
+constexpr double stride_growth = 1.3;
+constexpr double longest_stride = 20.0;
+/// A step may take at most this share of what a cavity or a marginal has in precision.
+constexpr double largest_loss = 0.8;
+
+/// A one-dimensional Gaussian, or a pair of moments.
+struct Moments {
+  double mean, variance;
+};
+
+/// What one site sees while it climbs: the marginal of q without it, its surrogate, and its parameters.
+struct SiteProblem {
+  const SiteRows* sites;
+  Index row;
+  double power;
+  double rest_precision, rest_shift;            // Natural parameters of q without the site.
+  double surrogate_precision, surrogate_shift;  // And of the surrogate.
+
+  [[nodiscard]] Moments marginal(double precision, double shift) const {
+    const double v = 1.0 / (rest_precision + precision);
+    return {v * (rest_shift + shift), v};
+  }
+  /// Nothing where the cavity or the tilted distribution is not proper.
+  [[nodiscard]] std::optional<Moments> tilted(double precision, double shift) const {
+    const double cavity = surrogate_precision - power * precision;
+    if (!(cavity > 0.0)) return std::nullopt;
+    const auto t = sites->tilted_row(row, (surrogate_shift - power * shift) / cavity, 1.0 / cavity, power);
+    if (!(t.variance > 0.0) || !std::isfinite(t.mean) || !std::isfinite(t.variance)) return std::nullopt;
+    return Moments{t.mean, t.variance};
+  }
+};
+
+/// Gradient of the site's problem along (precision, shift) centred at `at`: differences of E(eta - at) and
+/// -E(eta - at)^2 / 2 between the tilted distribution and q.
+double slope_along(double precision, double centred_shift, const Moments& tilted, const Moments& q, double at) {
+  const double move = tilted.mean - q.mean;
+  return centred_shift * move -
+         0.5 * precision * (tilted.variance - q.variance + move * (tilted.mean + q.mean - 2.0 * at));
+}
+
+/// Climbs the site's own problem; false when no step could be made.
+bool climb(const SiteProblem& problem, double& precision, double& shift) {
+  std::optional<Moments> tilted = problem.tilted(precision, shift);
+  if (!tilted) return false;
+  for (int round = 0; round < steps_a_site; ++round) {
+    const Moments q = problem.marginal(precision, shift);
+    // Towards the tilted moments: an ascent direction, because differences of two Gaussians in natural and in mean
+    // parameters have a positive inner product.
+    const double d_precision = 1.0 / tilted->variance - 1.0 / q.variance;
+    const double d_centred = (tilted->mean - q.mean) / tilted->variance;
+    const double d_shift = d_centred + d_precision * q.mean;
+    const double slope = slope_along(d_precision, d_centred, *tilted, q, q.mean);
+    if (!(slope > 0.0)) return round > 0;
+    const double room = (problem.surrogate_precision - problem.power * precision) / problem.power;
+    double step = 1.0;
+    if (d_precision > largest_loss * room) step = largest_loss * room / d_precision;
+    if (d_precision < -largest_loss / q.variance) step = -largest_loss / (q.variance * d_precision);
+    int trial = 0;
+    double end_slope = 0.0;
+    for (; trial < most_trials; ++trial) {
+      const double next_precision = precision + step * d_precision;
+      const double next_shift = shift + step * d_shift;
+      const std::optional<Moments> next = problem.tilted(next_precision, next_shift);
+      end_slope = next
+                      ? slope_along(d_precision, d_centred, *next, problem.marginal(next_precision, next_shift), q.mean)
+                      : -10.0 * slope;
+      if (end_slope >= -slope_left * slope) {
+        precision = next_precision;
+        shift = next_shift;
+        tilted = next;
+        break;
+      }
+      step *= std::clamp(slope / (slope - end_slope), 0.1, 0.5);
+    }
+    if (trial == most_trials) return round > 0;
+    if (std::abs(end_slope) < 0.1 * slope) break;
+  }
+  return true;
+}
+
+}  // namespace
+
+StageEnd EpSearch::double_loop(double until, int most_sweeps) {
+  const int last_sweep = report_.iterations + std::min(most_sweeps, options_.max_iterations);
+  const Index n = sites_.rows();
+  const double power = moments_.power();
+  // The surrogate may be any Gaussian that leaves the cavities proper; the marginals of q where they do.
+  Vector surrogate_precision = now_.variance.cwiseInverse();
+  for (Index i = 0; i < n; ++i)
+    surrogate_precision(i) = std::max(surrogate_precision(i), power * now_.sites.precision(i) + 0.1 / now_.variance(i));
+  Vector surrogate_shift = now_.point.eta.cwiseProduct(surrogate_precision);
+
+  const auto tilt_from_surrogate = [&](EpState& s) {
+    s.cavity_variance = (surrogate_precision - power * s.sites.precision).cwiseInverse();
+    s.cavity_mean = (surrogate_shift - power * s.sites.shift).cwiseProduct(s.cavity_variance);
+    moments_.tilt(s);
+  };
+
+  // F, with the constants of the Gaussian normalisers left out.
+  const auto free_energy_at = [&](const EpState& s) {
+    const auto& tau = s.sites.precision.array();
+    const auto& m = s.point.eta.array();
+    double sum = (s.sites.shift.array() * m - 0.5 * tau * m.square()).sum() - 0.5 * core_.inner(s.point, s.point) -
+                 core_.half_log_det();
+    for (Index i = 0; i < n; ++i) {
+      const double cavity =
+          0.5 * (std::log(s.cavity_variance(i)) + s.cavity_mean(i) * s.cavity_mean(i) / s.cavity_variance(i));
+      const double marginal =
+          0.5 * (surrogate_shift(i) * surrogate_shift(i) / surrogate_precision(i) - std::log(surrogate_precision(i)));
+      sum += (s.log_normaliser(i) + cavity - marginal) / power;
+    }
+    return -sum;
+  };
+
+  EpState inner = now_;
+  double gap = 1.0;  // Between surrogate and q, before the last outer step.
+  double smallest_gap = std::numeric_limits<double>::infinity();
+  double last_free_energy = std::numeric_limits<double>::infinity();
+  double stride = 1.0;
+  int idle = 0;
+  while (!converged() && now_.mismatch > until) {
+    tilt_from_surrogate(inner);
+    for (int sweep = 0; sweep < most_inner_sweeps; ++sweep) {
+      if (inner.mismatch <= std::max(inner_share * gap, 0.1 * options_.tolerance)) break;
+      if (out_of_sweeps()) return out_of_sweeps_reason();
+      if (!core_.factorise(inner.sites.precision)) return StageEnd::not_definite;
+      SiteApproximation sites = inner.sites;
+      SequentialGaussian q(core_, inner.point);
+      for (Index begin = 0; begin < n; begin += SequentialGaussian::block_rows) {
+        const Index end = std::min(n, begin + SequentialGaussian::block_rows);
+        q.open_block(begin, end);
+        for (Index i = begin; i < end; ++i) {
+          if (is_pinned(q.variance(i))) continue;
+          double precision = sites.precision(i);
+          double shift = sites.shift(i);
+          const SiteProblem problem{&sites_,
+                                    i,
+                                    power,
+                                    1.0 / q.variance(i) - precision,
+                                    q.mean(i) / q.variance(i) - shift,
+                                    surrogate_precision(i),
+                                    surrogate_shift(i)};
+          if (!climb(problem, precision, shift)) continue;
+          q.change_site(i, precision - sites.precision(i), shift - sites.shift(i));
+          sites.precision(i) = precision;
+          sites.shift(i) = shift;
+        }
+        q.close_block();
+      }
+      ++report_.iterations;
+      if (!moments_.marginals(std::move(sites), inner)) return StageEnd::not_definite;
+      tilt_from_surrogate(inner);
+    }
+
+    // Outer step: every surrogate moves to its marginal of q and, while that keeps lowering the free energy, beyond
+    // it; as far as its cavity stays proper.
+    const double free_energy = free_energy_at(inner);
+    const bool lower = free_energy < last_free_energy;
+    stride = lower ? std::min(stride_growth * stride, longest_stride) : 1.0;
+    const bool progress = free_energy < last_free_energy - small_gain * (1.0 + std::abs(free_energy));
+    last_free_energy = free_energy;
+    gap = 0.0;
+    int blocked = 0;
+    for (Index i = 0; i < n; ++i) {
+      const double precision_move = 1.0 / inner.variance(i) - surrogate_precision(i);
+      const double shift_move = inner.point.eta(i) / inner.variance(i) - surrogate_shift(i);
+      const double room = surrogate_precision(i) - power * inner.sites.precision(i);
+      double share = stride;
+      if (share * precision_move < -largest_loss * room) share = -largest_loss * room / precision_move;
+      if (share < 0.1) ++blocked;
+      const double centred = shift_move - precision_move * inner.point.eta(i);
+      gap = std::max(
+          {gap, std::abs(precision_move) * inner.variance(i), std::abs(centred) * std::sqrt(inner.variance(i))});
+      surrogate_precision(i) += share * precision_move;
+      surrogate_shift(i) += share * shift_move;
+    }
+
+    now_ = inner;
+    moments_.cavities(now_);
+    moments_.tilt(now_);
+    keep_best();
+    tell("double loop");
+    idle = progress || gap < clearly_below * smallest_gap ? 0 : idle + 1;
+    smallest_gap = std::min(smallest_gap, gap);
+    if (idle > patience) return blocked > 0 ? StageEnd::improper_cavity : not_falling();
+    if (out_of_sweeps()) return out_of_sweeps_reason();
+    if (report_.iterations >= last_sweep) return StageEnd::not_falling;
+  }
+  return converged() ? StageEnd::converged : StageEnd::close;
+}
+
+}  // namespace gaussmith

@@ -1,0 +1,60 @@
+// Parallel EP: one factorisation and one pass of tilted moments a sweep.
+
+#include "engines/anderson.hpp"
+#include "engines/ep_search.hpp"
+
+#include <algorithm>
+
+namespace gaussmith {
+
+namespace {
+
+constexpr int anderson_depth = 6;
+/// Sweeps without a mismatch clearly below the best one before the stage ends, at full damping.
+constexpr int patience = 8;
+constexpr double clearly_below = 0.9;
+/// A sweep that multiplies the mismatch by this was extrapolated too far.
+constexpr double too_far = 3.0;
+constexpr int most_halvings = 8;
+
+Vector joined(const Vector& a, const Vector& b) {
+  Vector out(a.size() + b.size());
+  out << a, b;
+  return out;
+}
+
+}  // namespace
+
+StageEnd EpSearch::parallel(double damping) {
+  const std::string_view kind = damping < 1.0 ? "parallel, damped" : "parallel";
+  const Index n = sites_.rows();
+  const int most_idle = static_cast<int>(patience / std::max(damping, 0.1));
+  AndersonMixing mixing(anderson_depth);
+  double lowest = now_.mismatch;
+  int idle = 0;
+  while (!converged()) {
+    if (out_of_sweeps()) return out_of_sweeps_reason();
+    const SiteApproximation start = now_.sites;
+    const double before = now_.mismatch;
+    const SiteApproximation target = moments_.targets(now_);
+    const Vector next = mixing.next(joined(start.precision, start.shift),
+                                    joined(target.precision - start.precision, target.shift - start.shift),
+                                    joined(now_.variance, now_.variance.cwiseSqrt()), damping);
+    Visit outcome = visit({next.head(n), next.tail(n)}, kind);
+    if (outcome != Visit::proper || now_.mismatch > too_far * before) mixing.clear();
+    // Shorter steps of the plain iteration until the Gaussian and its cavities are proper.
+    double share = damping;
+    for (int halving = 0; outcome != Visit::proper && halving < most_halvings; ++halving, share *= 0.5) {
+      if (out_of_sweeps()) return out_of_sweeps_reason();
+      outcome = visit(between(start, target, share), kind);
+    }
+    if (outcome == Visit::improper) return StageEnd::improper_cavity;
+    if (outcome == Visit::indefinite) return StageEnd::not_definite;
+    idle = now_.mismatch < clearly_below * lowest ? 0 : idle + 1;
+    lowest = std::min(lowest, now_.mismatch);
+    if (idle > most_idle) return not_falling();
+  }
+  return StageEnd::converged;
+}
+
+}  // namespace gaussmith

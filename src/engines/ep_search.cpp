@@ -1,0 +1,112 @@
+#include "engines/ep_search.hpp"
+
+#include "gaussmith/errors.hpp"
+
+#include <cmath>
+#include <limits>
+
+namespace gaussmith {
+
+namespace {
+
+/// Variance of the broad Gaussian that stands in for the missing one when sites suggest their own start.
+constexpr double broad_variance = 100.0;
+/// A start needs a proper Gaussian: precisions suggested by sites are at least this.
+constexpr double smallest_start = 1e-6;
+
+}  // namespace
+
+std::string_view reason(StageEnd end) {
+  switch (end) {
+    case StageEnd::converged:
+      return "the moments match";
+    case StageEnd::rounding:
+      return "rounding hides what is left of the mismatch";
+    case StageEnd::not_falling:
+      return "the moment mismatch stopped falling";
+    case StageEnd::improper_cavity:
+      return "cavities lost their positive variance";
+    case StageEnd::not_definite:
+      return "K^-1 + T lost definiteness";
+    case StageEnd::close:
+      return "the fixed point is near";
+    case StageEnd::limit:
+      return "no sweeps were left";
+    case StageEnd::stopped:
+      return "the caller asked to stop";
+  }
+  return "";
+}
+
+EpSearch::EpSearch(GaussianCore& core, const SiteRows& sites, const Ep& options, const Run& run, Report& report)
+    : core_(core), sites_(sites), options_(options), run_(run), report_(report), moments_(core, sites, options.power) {
+  best_.mismatch = std::numeric_limits<double>::infinity();
+}
+
+void EpSearch::start_from(const Posterior* warm) {
+  const Index n = sites_.rows();
+  if (warm != nullptr && warm->sites().precision.size() == n && moments_.evaluate(warm->sites(), now_) &&
+      now_.improper == 0) {
+    keep_best();
+    return;
+  }
+  SiteApproximation start{Vector::Zero(n), Vector::Zero(n)};
+  if (!core_.geometry().has_gaussian()) {
+    Vector log_normaliser;
+    Vector mean;
+    Vector variance;
+    sites_.tilted(core_.prior_mean(), Vector::Constant(n, broad_variance), 1.0, log_normaliser, mean, variance);
+    start.precision = (variance.cwiseInverse().array() - 1.0 / broad_variance).max(smallest_start);
+    start.shift = start.precision.cwiseProduct(mean);
+  }
+  if (!moments_.evaluate(start, now_)) throw InvalidModel("ep: " + why_not_factorised(core_));
+  keep_best();
+}
+
+void EpSearch::set_power(double power) {
+  moments_.set_power(power);
+  best_.mismatch = std::numeric_limits<double>::infinity();
+  // Full cavities are proper wherever the larger power's were; a fresh evaluation brings the tilted moments in line.
+  if (!moments_.evaluate(best_.sites, now_)) start_from(nullptr);
+  keep_best();
+}
+
+double EpSearch::rounding() const {
+  return core_.rounding(best_.point).cwiseQuotient(best_.variance.cwiseSqrt().cwiseMax(1e-145)).maxCoeff();
+}
+
+StageEnd EpSearch::not_falling() const {
+  return best_.mismatch <= rounding() ? StageEnd::rounding : StageEnd::not_falling;
+}
+
+void EpSearch::keep_best() {
+  const bool first = best_.sites.precision.size() == 0;
+  if (first || now_.mismatch < best_.mismatch) best_ = now_;
+}
+
+EpSearch::Visit EpSearch::visit(SiteApproximation sites, std::string_view kind) {
+  EpState next;
+  const bool definite = moments_.evaluate(std::move(sites), next);
+  ++report_.iterations;
+  if (!definite) return Visit::indefinite;
+  now_ = std::move(next);
+  keep_best();
+  tell(kind);
+  return now_.improper > 0 ? Visit::improper : Visit::proper;
+}
+
+void EpSearch::tell(std::string_view kind) {
+  const Iteration iteration{report_.iterations, now_.log_evidence, now_.mismatch, kind};
+  report_.history.push_back(iteration);
+  if (!run_.progress) return;
+  const Next next = run_.progress(iteration);
+  if (next == Next::discard) throw Interrupted();
+  if (next == Next::accept) stopped_ = true;
+}
+
+const EpState& EpSearch::settle() {
+  if (!moments_.evaluate(best_.sites, now_)) throw std::logic_error("ep: a factorisation could not be repeated");
+  return now_;
+}
+
+}  // namespace gaussmith

@@ -1,0 +1,81 @@
+#pragma once
+// The search for an EP fixed point: three kinds of updates on one state. Each ends with a reason; the plan that strings
+// them together stands in ep.cpp.
+
+#include "engines/ep_state.hpp"
+#include "gaussmith/infer.hpp"
+
+#include <string_view>
+
+namespace gaussmith {
+
+/// Why a kind of update came to its end.
+enum class StageEnd {
+  converged,        ///< The mismatch is below the tolerance.
+  rounding,         ///< It stopped falling where rounding of the means hides the rest.
+  not_falling,      ///< The mismatch did not fall any more.
+  improper_cavity,  ///< Cavities without a positive variance that smaller steps did not mend.
+  not_definite,     ///< K^-1 + T lost definiteness on every step that was tried.
+  close,            ///< The mismatch is small enough for cheaper updates to take over.
+  limit,            ///< No sweeps left.
+  stopped           ///< The progress callback asked to stop.
+};
+[[nodiscard]] std::string_view reason(StageEnd end);
+
+class EpSearch {
+ public:
+  EpSearch(GaussianCore& core, const SiteRows& sites, const Ep& options, const Run& run, Report& report);
+
+  /// Site parameters of an earlier result where they still give a proper Gaussian, else none at all (or broad ones that
+  /// the sites themselves suggest when there is no Gaussian factor).
+  void start_from(const Posterior* warm);
+
+  /// All sites at once, with Anderson acceleration of the sweeps.
+  [[nodiscard]] StageEnd parallel(double damping);
+  /// One site at a time, by rank-one updates; refactorised after every sweep.
+  [[nodiscard]] StageEnd sequential(double damping);
+  /// min over surrogates of the max over sites of the expectation-consistent free energy.
+  /// Ends early once the mismatch is below `until`.
+  [[nodiscard]] StageEnd double_loop(double until, int most_sweeps);
+
+  /// From here on another power; the sites are kept where they are valid.
+  void set_power(double power);
+  [[nodiscard]] double power() const { return moments_.power(); }
+
+  /// Returns to the best state seen; settle() also leaves the core factorised there.
+  void return_to_best() { now_ = best_; }
+  const EpState& settle();
+  [[nodiscard]] const EpState& best() const { return best_; }
+  /// What rounding leaves uncertain in the means of the best state, in standard deviations.
+  [[nodiscard]] double rounding() const;
+
+ private:
+  enum class Visit { proper, improper, indefinite };
+
+  /// One sweep: the state at these site parameters becomes the current one, unless they are indefinite.
+  Visit visit(SiteApproximation sites, std::string_view kind);
+  /// Writes the sweep down and asks the caller; the search stops at the next opportunity if it says so.
+  void tell(std::string_view kind);
+  void keep_best();
+  [[nodiscard]] bool out_of_sweeps() const { return stopped_ || report_.iterations >= options_.max_iterations; }
+  [[nodiscard]] StageEnd out_of_sweeps_reason() const { return stopped_ ? StageEnd::stopped : StageEnd::limit; }
+  /// How a stage ends whose mismatch does not fall: the best state may be as good as double precision allows.
+  [[nodiscard]] StageEnd not_falling() const;
+  [[nodiscard]] bool converged() const { return now_.mismatch <= options_.tolerance; }
+
+  GaussianCore& core_;
+  const SiteRows& sites_;
+  const Ep& options_;
+  const Run& run_;
+  Report& report_;
+  EpMoments moments_;
+  EpState now_, best_;
+  bool stopped_ = false;
+};
+
+/// (1 - share) a + share b.
+[[nodiscard]] inline SiteApproximation between(const SiteApproximation& a, const SiteApproximation& b, double share) {
+  return {a.precision + share * (b.precision - a.precision), a.shift + share * (b.shift - a.shift)};
+}
+
+}  // namespace gaussmith

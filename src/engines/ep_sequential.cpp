@@ -1,0 +1,69 @@
+// Sequential EP: each site meets marginals that know of all changes before it.
+
+#include "engines/ep_search.hpp"
+#include "gaussian/sequential_gaussian.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gaussmith {
+
+namespace {
+
+constexpr int patience = 12;
+constexpr double clearly_below = 0.9;
+/// A site may take away at most this share of the precision of its marginal in one update.
+constexpr double largest_loss = 0.9;
+
+}  // namespace
+
+StageEnd EpSearch::sequential(double damping) {
+  const Index n = sites_.rows();
+  const double power = moments_.power();
+  double lowest = now_.mismatch;
+  int idle = 0;
+  while (!converged()) {
+    if (out_of_sweeps()) return out_of_sweeps_reason();
+    if (!core_.factorise(now_.sites.precision)) return StageEnd::not_definite;
+    SiteApproximation sites = now_.sites;
+    SequentialGaussian q(core_, now_.point);
+    for (Index begin = 0; begin < n; begin += SequentialGaussian::block_rows) {
+      const Index end = std::min(n, begin + SequentialGaussian::block_rows);
+      q.open_block(begin, end);
+      for (Index i = begin; i < end; ++i) {
+        const double m = q.mean(i);
+        const double v = q.variance(i);
+        if (is_pinned(v)) continue;
+        const double cavity_precision = 1.0 / v - power * sites.precision(i);
+        if (!(cavity_precision > 0.0)) {
+          ++report_.skipped;
+          continue;
+        }
+        const double cavity_mean = (m / v - power * sites.shift(i)) / cavity_precision;
+        const SiteRows::Tilted tilted = sites_.tilted_row(i, cavity_mean, 1.0 / cavity_precision, power);
+        if (!(tilted.variance > 0.0) || !std::isfinite(tilted.mean)) {
+          ++report_.skipped;
+          continue;
+        }
+        double share = damping / power;
+        const double change = 1.0 / tilted.variance - 1.0 / v;
+        // 1 + change v > 0 keeps q proper.
+        if (share * change * v < -largest_loss) share = -largest_loss / (change * v);
+        const double precision_change = share * change;
+        const double shift_change = share * (tilted.mean / tilted.variance - m / v);
+        sites.precision(i) += precision_change;
+        sites.shift(i) += shift_change;
+        q.change_site(i, precision_change, shift_change);
+      }
+      q.close_block();
+    }
+    const Visit outcome = visit(std::move(sites), damping < 1.0 ? "sequential, damped" : "sequential");
+    if (outcome == Visit::indefinite) return StageEnd::not_definite;
+    idle = now_.mismatch < clearly_below * lowest ? 0 : idle + 1;
+    lowest = std::min(lowest, now_.mismatch);
+    if (idle > patience) return outcome == Visit::improper ? StageEnd::improper_cavity : not_falling();
+  }
+  return StageEnd::converged;
+}
+
+}  // namespace gaussmith

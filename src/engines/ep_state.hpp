@@ -1,0 +1,52 @@
+#pragma once
+// Everything that EP compares at given site parameters: the marginals of q, the cavities and the tilted moments.
+
+#include "gaussian/core.hpp"
+#include "model/site_rows.hpp"
+
+namespace gaussmith {
+
+struct EpState {
+  SiteApproximation sites;
+  LatentPoint point;  ///< Mean of q; point.eta are the marginal means.
+  Vector variance;    ///< Marginal variances of eta.
+  Vector slack;       ///< 1 - tau v: v / slack is the leave-one-out variance.
+  Vector dual;        ///< nu - tau eta.
+
+  Vector cavity_mean, cavity_variance;
+  Vector log_normaliser, tilted_mean, tilted_variance;
+  int improper = 0;  ///< Rows whose cavity is not a distribution; their tilted moments stand for the marginal ones.
+
+  double mismatch = 0.0;      ///< Largest of |tilted mean - mean| / sd and |tilted variance / variance - 1|.
+  double log_evidence = 0.0;  ///< log Z_EP, meaningful without improper cavities.
+};
+
+/// Fills states for one model at one power.
+class EpMoments {
+ public:
+  EpMoments(GaussianCore& core, const SiteRows& sites, double power) : core_(&core), sites_(&sites), power_(power) {}
+
+  [[nodiscard]] double power() const { return power_; }
+  void set_power(double power) { power_ = power; }
+
+  /// All of the state at these site parameters; false when K^-1 + T is not positive definite.
+  [[nodiscard]] bool evaluate(SiteApproximation sites, EpState& state) const;
+
+  /// The parts of it: marginals from site parameters, cavities from marginals, tilted moments from cavities.
+  [[nodiscard]] bool marginals(SiteApproximation sites, EpState& state) const;
+  void cavities(EpState& state) const;
+  void tilt(EpState& state) const;
+
+  /// The site parameters that give the tilted moments in each row's cavity: the undamped EP step.
+  [[nodiscard]] SiteApproximation targets(const EpState& state) const;
+
+ private:
+  GaussianCore* core_;
+  const SiteRows* sites_;
+  double power_;
+};
+
+/// A variance so small that the row is pinned to its mean: no site can move it.
+[[nodiscard]] inline bool is_pinned(double variance) { return !(variance > 1e-290); }
+
+}  // namespace gaussmith
