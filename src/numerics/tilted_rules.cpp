@@ -328,7 +328,7 @@ bool log_ndtr_tilted(const TiltedRow& row, TiltedMoments& moments, TiltedNodes* 
   const double linear = mode < 0.0 ? elementary::mills_excess(-mode) : mode + first;
   const double base = mode < 0.0 ? std::log(first) : -0.5 * mode * mode - log_sqrt_two_pi - log_value;
   const LogNdtrExponent exponent{0.5 / v, rest, w, mode, log_value, first, linear, base};
-  // The curvature of log Phi is within (-1, 0) and falls with x: quadratic on the left at least as the mode's.
+  // (log Phi)'' < 0 rises with x: left of the mode the density falls at least like a normal one with its curvature.
   const double right = std::sqrt(2.0 * reach * v);
   const double left = -std::sqrt(2.0 * reach / curvature);
   const Grid grid = window_grid(left, right, {1.9 - mode, 6.0, 0.075}, 1.0 / std::sqrt(curvature));
@@ -346,9 +346,9 @@ bool log1p_square_tilted(const TiltedRow& row, TiltedMoments& moments, TiltedNod
   double origin = log_density(0.0) > log_density(m) ? 0.0 : m;
   for (int i = 0; i < 4; ++i) origin = m / (1.0 + 2.0 * power * v / (1.0 + origin * origin));
   const double log_origin = log_density(origin);
-  // What is below the origin by `reach` through one factor alone is left out. A second mode counts by the square of its
-  // distance in the variance, and so does a tail like |x|^-2 power.
-  const double radius = std::sqrt(2.0 * v * (reach - log_origin + 1.5 * std::log1p(m * m + v)));
+  // What one factor alone puts below the origin by `reach` is left out; in the variance a tail like |x|^(-2 power)
+  // counts with |x|^2 dx, hence the 1.5.
+  const double radius = std::sqrt(2.0 * v * (reach - log_origin));
   const double log_extent = power > 1.5 ? (reach + 3.0 - log_origin) / (power - 1.5) : infinity;
   const double extent = std::sqrt(std::expm1(std::min(log_extent, 600.0)));
   const double low = std::max(m - radius, -extent), high = std::min(m + radius, extent);
