@@ -92,8 +92,13 @@ class KlAscent {
     if (next == Next::accept) return finish(Status::stopped, "stopped by the caller before the bound's optimum");
     if (stalled_) return finish(Status::stalled, "no step increases the bound any more in double precision");
     if (report_.iterations >= options_.max_iterations)
-      return finish(Status::iteration_limit, fmt::format("no optimum within {} factorisations; raise kl.max_iterations",
-                                                         options_.max_iterations));
+      return finish(
+          Status::iteration_limit,
+          core_.geometry().has_gaussian()
+              ? fmt::format("no optimum within {} factorisations; raise kl.max_iterations", options_.max_iterations)
+              : fmt::format("no optimum within {} factorisations; without a Gaussian factor the bound may "
+                            "grow without end (are the classes separable?)",
+                            options_.max_iterations));
     return true;
   }
 

@@ -301,6 +301,14 @@ TEST(Kl, NoGaussianFactor) {
       log_integral([&](const Vector& w) { return log_sites(model, stacked * w + offset); }, 2, 12.0, 601);
   EXPECT_LT(q.log_evidence().value, truth + 1e-6);
   EXPECT_GT(q.log_evidence().value, truth - 0.1);
+  // Separable classes: the evidence is infinite, and so is the best bound.
+  const Model separable{.prior = NoGaussian{1},
+                        .design = Matrix(Vector{{1.0, 2.0, -1.0}}),
+                        .offset = {},
+                        .sites = {observe("bernoulli-logit", Vector{{1.0, 1.0, -1.0}})}};
+  const Posterior endless = infer(separable, Kl{.max_iterations = 60});
+  EXPECT_FALSE(endless.report().converged());
+  EXPECT_NE(endless.report().message.find("separable"), std::string::npos);
   // A weight that no site sees.
   Model loose = model;
   loose.design = Matrix(Matrix::Ones(10, 2));
