@@ -24,6 +24,15 @@ struct Laplace {
   double tolerance = 1e-8;  ///< Stop when the gradient norm, in posterior standard deviations, is below this.
 };
 
+/// The Gaussian closest to the posterior in KL(q, p): the tightest Gaussian lower bound on the evidence
+/// (docs/engines/kl.md). Takes every site with unbounded support.
+struct Kl {
+  std::string covariance = "auto";  ///< Family of the covariance: auto or full.
+  int max_iterations = 500;
+  double tolerance = 1e-8;  ///< Stop when the site equations hold to this, in posterior standard deviations.
+  int starts = 3;           ///< Starts for sites that are not log-concave; the best bound is kept.
+};
+
 /// Which updates EP makes.
 enum class EpMode {
   automatic,    ///< The cheapest first; each escalation has a reason, and the report states it.
@@ -41,7 +50,7 @@ struct Ep {
   double tolerance = 1e-8;  ///< Largest relative mismatch of tilted and marginal moments at the end.
 };
 
-using Method = std::variant<Exact, Laplace, Ep>;
+using Method = std::variant<Exact, Laplace, Kl, Ep>;
 
 /// The method by its command-line name with its options, e.g. make_method("laplace", {{"laplace.tolerance", "1e-6"}}).
 [[nodiscard]] Method make_method(std::string_view name,

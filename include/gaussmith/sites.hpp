@@ -171,6 +171,21 @@ struct CustomLikelihood {
   double width = 1.0;
 };
 
+/// A likelihood whose log t is a quadratic in s = eta - y on each of several intervals; it may jump and bend between
+/// them. Gaussian expectations are exact.
+struct PiecewiseQuadratic {
+  /// log t = constant + slope s + square s^2.
+  struct Piece {
+    double constant = 0.0, slope = 0.0, square = 0.0;
+  };
+  std::string name = "piecewise-quadratic";
+  std::vector<double> breaks = {};  ///< In s, increasing; at a break the piece to its right holds.
+  std::vector<Piece> pieces = {};   ///< One more than breaks, left to right; the outer ones have square <= 0.
+};
+
+/// A block of piecewise quadratic sites.
+[[nodiscard]] Sites observe(PiecewiseQuadratic likelihood, const Vector& responses);
+
 /// A block of custom sites; everything but log t comes from derivative-free quadrature and central differences.
 [[nodiscard]] Sites observe(CustomLikelihood likelihood, const Vector& responses);
 

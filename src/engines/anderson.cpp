@@ -17,27 +17,40 @@ void AndersonMixing::clear() {
 }
 
 Vector AndersonMixing::next(const Vector& x, const Vector& f, const Vector& weight, double damping) {
-  Vector step = damping * f;
+  Vector proposed = propose(x, f, weight, damping);
+  remember(x, f);
+  return proposed;
+}
+
+Vector AndersonMixing::propose(const Vector& x, const Vector& f, const Vector& weight, double damping) const {
+  const Vector step = damping * f;
   const auto past = static_cast<Index>(points_.size());
-  if (past > 0) {
-    Matrix differences(f.size(), past);
-    for (Index i = 0; i < past; ++i)
-      differences.col(i) = weight.cwiseProduct(f - residuals_[static_cast<std::size_t>(i)]);
-    Eigen::ColPivHouseholderQR<Matrix> qr;
-    qr.setThreshold(smallest_pivot);
-    const Vector gamma = qr.compute(differences).solve(weight.cwiseProduct(f));
-    for (Index i = 0; i < past; ++i) {
-      const auto k = static_cast<std::size_t>(i);
-      step -= gamma(i) * ((x - points_[k]) + damping * (f - residuals_[k]));
-    }
+  if (past == 0) return x + step;
+  Matrix differences(f.size(), past);
+  for (Index i = 0; i < past; ++i)
+    differences.col(i) = weight.cwiseProduct(f - residuals_[static_cast<std::size_t>(i)]);
+  // Columns of one length, so that pairs far away do not make near ones look dependent.
+  const Vector length = differences.colwise().norm().transpose().unaryExpr([](double l) { return l > 0.0 ? l : 1.0; });
+  differences *= length.cwiseInverse().asDiagonal();
+  Eigen::ColPivHouseholderQR<Matrix> qr;
+  qr.setThreshold(smallest_pivot);
+  const Vector gamma = Vector(qr.compute(differences).solve(weight.cwiseProduct(f))).cwiseQuotient(length);
+  if (!gamma.allFinite()) return x + step;
+  Vector proposed = x + step;
+  for (Index i = 0; i < past; ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    proposed -= gamma(i) * ((x - points_[k]) + damping * (f - residuals_[k]));
   }
+  return proposed;
+}
+
+void AndersonMixing::remember(const Vector& x, const Vector& f) {
   points_.push_front(x);
   residuals_.push_front(f);
   if (static_cast<int>(points_.size()) > depth_) {
     points_.pop_back();
     residuals_.pop_back();
   }
-  return x + step;
 }
 
 }  // namespace gaussmith

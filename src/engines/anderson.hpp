@@ -16,6 +16,10 @@ class AndersonMixing {
   /// `damping` is the share of the residual that is taken on top of the extrapolation.
   [[nodiscard]] Vector next(const Vector& x, const Vector& f, const Vector& weight, double damping);
 
+  /// The parts of next(). Pairs are worth remembering wherever they come from, rejected trial points included.
+  [[nodiscard]] Vector propose(const Vector& x, const Vector& f, const Vector& weight, double damping) const;
+  void remember(const Vector& x, const Vector& f);
+
   /// Forgets the past: the next step is x + damping f.
   void clear();
 

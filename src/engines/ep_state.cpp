@@ -87,16 +87,15 @@ void EpMoments::tilt(EpState& state) const {
 }
 
 void EpMoments::settle_means(EpState& state, int most_passes) const {
-  // At a fixed point a = nu - tau m is the slope (tilted mean - cavity mean) / (power v_cavity) of log Z_tilted; with the
-  // precision as its derivative in m this is a chord step of Newton's method for the means.
+  // At a fixed point a = nu - tau m is the slope (tilted mean - cavity mean) / (power v_cavity) of log Z_tilted; with
+  // the precision as its derivative in m this is a chord step of Newton's method for the means.
   for (int pass = 0; pass < most_passes && state.improper == 0; ++pass) {
     if (!(state.mean_mismatch > means_ahead * state.variance_mismatch)) return;
     EpState next = state;
     for (Index i = 0; i < next.variance.size(); ++i) {
       if (is_pinned(next.variance(i))) continue;
-      next.sites.shift(i) =
-          (next.tilted_mean(i) - next.cavity_mean(i)) / (power_ * next.cavity_variance(i)) +
-          next.sites.precision(i) * next.tilted_mean(i);
+      next.sites.shift(i) = (next.tilted_mean(i) - next.cavity_mean(i)) / (power_ * next.cavity_variance(i)) +
+                            next.sites.precision(i) * next.tilted_mean(i);
     }
     if (!next.sites.shift.allFinite()) return;
     next.point = core_->mean(next.sites.shift);

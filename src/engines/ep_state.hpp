@@ -22,7 +22,7 @@ struct EpState {
   double mean_mismatch = 0.0;      ///< Largest |tilted mean - mean| / sd.
   double variance_mismatch = 0.0;  ///< Largest |tilted variance / variance - 1|.
   double mismatch = 0.0;           ///< The larger of the two, infinite with an improper cavity.
-  double log_evidence = 0.0;  ///< log Z_EP, meaningful without improper cavities.
+  double log_evidence = 0.0;       ///< log Z_EP, meaningful without improper cavities.
 };
 
 /// Fills states for one model at one power.

@@ -214,8 +214,7 @@ void check_laplace(const Model& model) {
     if (!traits.smooth)
       throw InvalidOption(
           fmt::format("the laplace method needs sites with derivatives, but sites[{}] (likelihood {}) has kinks or "
-                      "jumps; no method of "
-                      "this version takes it",
+                      "jumps; use kl",
                       b, traits.name));
   }
 }

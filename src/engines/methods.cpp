@@ -26,6 +26,8 @@ const std::vector<Entry>& entries() {
       {Exact{}, "exact", "exact", "gaussian", "Closed form for Gaussian sites"},
       {Laplace{}, "laplace", "approximation", "smooth",
        "Gaussian at a posterior mode with the curvature there; the cheapest, and a mode for every smooth site"},
+      {Kl{}, "kl", "lower-bound", "unbounded support",
+       "Gaussian closest to the posterior in KL(q, p): the tightest Gaussian lower bound on the evidence"},
       {Ep{}, "ep", "approximation", "all",
        "Expectation propagation: moments of every site matched; the most accurate, with an escalation that converges"},
   };
@@ -99,6 +101,17 @@ std::string written(const Value& member, const Choices<Value, count>& choices) {
     if (choice.value == member) return choice.name;
   return "";
 }
+
+std::string describe(const Text& text) { return text.form; }
+
+void check(const std::string& member, const Text& text, const std::string& /*name*/) { text.check(member); }
+
+void assign(std::string& member, const Text& text, const std::string& /*name*/, const std::string& value) {
+  text.check(value);
+  member = value;
+}
+
+std::string written(const std::string& member, const Text& /*text*/) { return member; }
 
 const Entry& entry_of(std::string_view name) {
   std::vector<std::string_view> known;

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <string>
 
 namespace gaussmith {
 
@@ -24,7 +25,16 @@ struct Choices {
   std::array<Choice, count> all;
 };
 
-/// visit(name, member, domain, help), where the domain is a Range or Choices.
+/// Text with a form of its own, which the engine parses and checks.
+struct Text {
+  const char* form;
+  void (*check)(const std::string& value);  ///< Throws InvalidOption.
+};
+
+/// Throws InvalidOption for text that names no covariance family.
+void check_kl_covariance(const std::string& text);
+
+/// visit(name, member, domain, help), where the domain is a Range, Choices or Text.
 template <class Visitor>
 void fields(Exact& /*options*/, Visitor&& /*visit*/) {}
 
@@ -33,6 +43,15 @@ void fields(Laplace& options, Visitor&& visit) {
   visit("max_iterations", options.max_iterations, Range{1.0, 1e6}, "Newton steps before giving up");
   visit("tolerance", options.tolerance, Range{1e-14, 1.0},
         "gradient norm at the mode, in posterior standard deviations");
+}
+
+template <class Visitor>
+void fields(Kl& options, Visitor&& visit) {
+  visit("covariance", options.covariance, Text{"auto | full", check_kl_covariance}, "family of the covariance");
+  visit("max_iterations", options.max_iterations, Range{1.0, 1e6}, "factorisations before giving up, from each start");
+  visit("tolerance", options.tolerance, Range{1e-14, 1.0},
+        "mismatch of the site equations, in posterior standard deviations");
+  visit("starts", options.starts, Range{1.0, 1000.0}, "starts for sites that are not log-concave; the best is kept");
 }
 
 inline constexpr Choices<EpMode, 4> ep_modes{{{{"auto", EpMode::automatic},

@@ -32,10 +32,15 @@ class GaussianCore {
   [[nodiscard]] const Vector& prior_mean() const { return prior_mean_; }
   [[nodiscard]] const PriorGeometry& geometry() const { return *geometry_; }
   [[nodiscard]] virtual CoreForm form() const = 0;
+  /// diag K, the variances of eta before any site; infinite without a Gaussian factor.
+  [[nodiscard]] virtual Vector prior_variances() const = 0;
 
   /// Factorises for these site precisions; false when K^-1 + T is not positive definite, and then nothing below may be
   /// called. Negative precisions are allowed.
   [[nodiscard]] virtual bool factorise(const Vector& precision) = 0;
+
+  /// The point with these coordinates.
+  [[nodiscard]] virtual LatentPoint point(Vector coordinates) const = 0;
 
   /// The mean of q for these shifts, with the factorised precisions.
   [[nodiscard]] virtual LatentPoint mean(const Vector& shift) const = 0;

@@ -10,14 +10,20 @@ namespace gaussmith {
 CovarianceCore::CovarianceCore(std::shared_ptr<PriorGeometry> geometry, const Vector& offset)
     : GaussianCore(std::move(geometry), offset), k_(&geometry_->row_covariance()) {}
 
+Vector CovarianceCore::prior_variances() const { return k_->diagonal(); }
+
 bool CovarianceCore::factorise(const Vector& precision) {
   precision_ = precision;
   return factor_.factorise(*k_, precision);
 }
 
+LatentPoint CovarianceCore::point(Vector coordinates) const {
+  Vector eta = prior_mean_ + symmetric_times(*k_, coordinates);
+  return {std::move(coordinates), std::move(eta)};
+}
+
 LatentPoint CovarianceCore::mean(const Vector& shift) const {
-  const Vector a = factor_.dual(*k_, shift - precision_.cwiseProduct(prior_mean_));
-  return {a, prior_mean_ + symmetric_times(*k_, a)};
+  return point(factor_.dual(*k_, shift - precision_.cwiseProduct(prior_mean_)));
 }
 
 Vector CovarianceCore::dual(const LatentPoint& mean, const Vector& /*shift*/) const { return mean.coordinates; }

@@ -12,7 +12,9 @@ class CovarianceCore final : public GaussianCore {
   CovarianceCore(std::shared_ptr<PriorGeometry> geometry, const Vector& offset);
 
   [[nodiscard]] CoreForm form() const override { return CoreForm::covariance; }
+  [[nodiscard]] Vector prior_variances() const override;
   [[nodiscard]] bool factorise(const Vector& precision) override;
+  [[nodiscard]] LatentPoint point(Vector coordinates) const override;
   [[nodiscard]] LatentPoint mean(const Vector& shift) const override;
   [[nodiscard]] double half_log_det() const override { return factor_.half_log_det(); }
   [[nodiscard]] Vector variances(Vector* slack) override { return factor_.variances(*k_, slack); }

@@ -25,6 +25,16 @@ PrecisionCore::PrecisionCore(std::shared_ptr<PriorGeometry> geometry, const Vect
   geometry_->whiten();
 }
 
+Vector PrecisionCore::prior_variances() const {
+  if (!geometry_->has_gaussian()) return Vector::Constant(rows(), std::numeric_limits<double>::infinity());
+  Vector v(rows());
+  for (Index begin = 0; begin < rows(); begin += row_block) {
+    const Index end = std::min(rows(), begin + row_block);
+    v.segment(begin, end - begin) = geometry_->whitened_rows(begin, end).colwise().squaredNorm();
+  }
+  return v;
+}
+
 bool PrecisionCore::factorise(const Vector& precision) {
   if (!precision.allFinite()) return false;
   precision_ = precision;
@@ -47,11 +57,16 @@ bool PrecisionCore::factorise(const Vector& precision) {
          (lower_.diagonal().array().square() > singular_pivot * gram_.diagonal().array()).all();
 }
 
+LatentPoint PrecisionCore::point(Vector coordinates) const {
+  Vector eta = prior_mean_ + geometry_->whitened_times(coordinates);
+  return {std::move(coordinates), std::move(eta)};
+}
+
 LatentPoint PrecisionCore::mean(const Vector& shift) const {
   Vector u = geometry_->whitened_transposed_times(shift - precision_.cwiseProduct(prior_mean_));
   solve_lower(lower_, u);
   solve_lower_transposed(lower_, u);
-  return {u, prior_mean_ + geometry_->whitened_times(u)};
+  return point(std::move(u));
 }
 
 double PrecisionCore::half_log_det() const {

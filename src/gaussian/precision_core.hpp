@@ -13,7 +13,9 @@ class PrecisionCore final : public GaussianCore {
   PrecisionCore(std::shared_ptr<PriorGeometry> geometry, const Vector& offset);
 
   [[nodiscard]] CoreForm form() const override { return CoreForm::precision; }
+  [[nodiscard]] Vector prior_variances() const override;
   [[nodiscard]] bool factorise(const Vector& precision) override;
+  [[nodiscard]] LatentPoint point(Vector coordinates) const override;
   [[nodiscard]] LatentPoint mean(const Vector& shift) const override;
   [[nodiscard]] double half_log_det() const override;
   [[nodiscard]] Vector variances(Vector* slack) override;

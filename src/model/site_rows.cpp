@@ -48,6 +48,17 @@ void SiteRows::log_density(const Vector& eta, Vector* value, Vector* first, Vect
   });
 }
 
+void SiteRows::expectation(const Vector& mean, const Vector& variance, Vector* value, Vector* d_mean,
+                           Vector* d_variance) const {
+  for (Vector* out : {value, d_mean, d_variance})
+    if (out) out->resize(rows_);
+  for_pieces([&](const SiteBlock& block, Index begin, Index row, Index count) {
+    const auto size = static_cast<std::size_t>(count);
+    block.expectation(begin, ConstSpan(mean.data() + row, size), ConstSpan(variance.data() + row, size),
+                      {piece_of(value, row, count), piece_of(d_mean, row, count), piece_of(d_variance, row, count)});
+  });
+}
+
 Index SiteRows::tilted(const Vector& mean, const Vector& variance, double power, Vector& log_normaliser,
                        Vector& tilted_mean, Vector& tilted_variance) const {
   for (Vector* out : {&log_normaliser, &tilted_mean, &tilted_variance}) out->resize(rows_);

@@ -21,6 +21,10 @@ class SiteRows {
   void log_density(const Vector& eta, Vector* value, Vector* first = nullptr, Vector* second = nullptr,
                    Vector* third = nullptr) const;
 
+  /// E[log t] under N(mean, variance) and its derivatives; a null pointer is not computed.
+  void expectation(const Vector& mean, const Vector& variance, Vector* value, Vector* d_mean = nullptr,
+                   Vector* d_variance = nullptr) const;
+
   /// Moments of N(mean, variance) t^power, one row each; every variance > 0. Returns how many rows did not reach the
   /// accuracy that SiteBlock::tilted promises.
   Index tilted(const Vector& mean, const Vector& variance, double power, Vector& log_normaliser, Vector& tilted_mean,

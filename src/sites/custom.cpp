@@ -3,7 +3,7 @@
 #include "gaussmith/errors.hpp"
 #include "gaussmith/sites.hpp"
 #include "numerics/gaussian_integrals.hpp"
-#include "sites/validate.hpp"
+#include "sites/latent_only.hpp"
 
 #include <fmt/format.h>
 
@@ -16,14 +16,18 @@ namespace gaussmith {
 
 namespace {
 
-void put(Span out, std::size_t i, double value) {
-  if (!out.empty()) out[i] = value;
+SiteTraits traits_of(const CustomLikelihood& likelihood) {
+  SiteTraits traits;
+  traits.name = likelihood.name;
+  traits.log_concave = likelihood.log_concave;
+  traits.smooth = likelihood.smooth;
+  return traits;
 }
 
-class CustomBlock final : public SiteBlock {
+class CustomBlock final : public LatentOnlyBlock {
  public:
   CustomBlock(CustomLikelihood likelihood, Vector responses)
-      : likelihood_(std::move(likelihood)), responses_(std::move(responses)) {
+      : LatentOnlyBlock(traits_of(likelihood), std::move(responses)), likelihood_(std::move(likelihood)) {
     if (!likelihood_.log_density) {
       throw InvalidModel(likelihood_.name + ": log_density is empty; expected a function of eta and y");
     }
@@ -31,21 +35,10 @@ class CustomBlock final : public SiteBlock {
       throw InvalidModel(
           fmt::format("{}: width is {}; expected a positive number", likelihood_.name, likelihood_.width));
     }
-    traits_.name = likelihood_.name;
-    traits_.log_concave = likelihood_.log_concave;
-    traits_.smooth = likelihood_.smooth;
-    check_responses({.traits = traits_, .formula = {}, .summary = {}, .arguments = {}}, responses_);
   }
 
-  const SiteTraits& traits() const override { return traits_; }
-  const Vector& responses() const override { return responses_; }
-  const std::vector<SiteParameter>& parameters() const override { return parameters_; }
-
   std::shared_ptr<const SiteBlock> with(const Vector& responses, const SiteArguments& arguments) const override {
-    if (!arguments.empty()) {
-      throw InvalidModel(
-          fmt::format("{}: unknown argument '{}'; accepted: none", likelihood_.name, arguments.begin()->first));
-    }
+    refuse_arguments(arguments);
     return std::make_shared<const CustomBlock>(likelihood_, responses);
   }
 
@@ -75,7 +68,7 @@ class CustomBlock final : public SiteBlock {
         const std::array<double, 3> d = derivatives_at(row, mean[i]);
         e = {finite(row, mean[i]), d[0], 0.5 * d[1], true};
       } else {
-        const Hints hints(likelihood_, responses_[row]);
+        const Hints hints(likelihood_, response_of(row));
         e = expectation_by_quadrature([&](double eta) { return finite(row, eta); }, mean[i], variance[i],
                                       hints.features(), hints.kinks);
       }
@@ -88,7 +81,7 @@ class CustomBlock final : public SiteBlock {
   void tilted(Index first, ConstSpan mean, ConstSpan variance, double power, const TiltedOut& out) const override {
     for (std::size_t i = 0; i < mean.size(); ++i) {
       const Index row = first + static_cast<Index>(i);
-      const Hints hints(likelihood_, responses_[row]);
+      const Hints hints(likelihood_, response_of(row));
       const TiltedMoments t = tilted_moments([&](double eta) { return value(row, eta); }, mean[i], variance[i], power,
                                              hints.features(), hints.kinks);
       if (!t.converged && out.inaccurate != nullptr) ++*out.inaccurate;
@@ -98,27 +91,7 @@ class CustomBlock final : public SiteBlock {
     }
   }
 
-  void bound(Index, ConstSpan, const BoundOut&) const override { refuse("super-Gaussian form"); }
-  void bound_shape(Index, Span, Span) const override { refuse("super-Gaussian form"); }
-
-  void parameter_derivatives(Index, int parameter, ConstSpan, const ParameterOut&) const override {
-    check_learnable(*this, parameter);
-  }
-  void parameter_expectation(Index, int parameter, ConstSpan, ConstSpan, Span) const override {
-    check_learnable(*this, parameter);
-  }
-  void parameter_tilted(Index, int parameter, ConstSpan, ConstSpan, double, Span) const override {
-    check_learnable(*this, parameter);
-  }
-
-  void response(Index, ConstSpan, ConstSpan, const ResponseOut&) const override { refuse(response_distribution); }
-  void response_cdf(Index, ConstSpan, ConstSpan, ConstSpan, Span) const override { refuse(response_distribution); }
-  void response_quantile(Index, ConstSpan, ConstSpan, double, Span) const override { refuse(response_distribution); }
-  void response_sample(Index, ConstSpan, Random&, Span) const override { refuse(response_distribution); }
-
  private:
-  static constexpr std::string_view response_distribution = "distribution of the response (only log t is known)";
-
   // What the user told about where log t varies, for one row.
   struct Hints {
     Hints(const CustomLikelihood& likelihood, double y) {
@@ -135,13 +108,6 @@ class CustomBlock final : public SiteBlock {
     bool has_feature = false;
   };
 
-  [[noreturn]] void refuse(std::string_view what) const {
-    throw InvalidOption(
-        fmt::format("{}: a custom likelihood has no {}; use the latent mean and variance, or a catalogued "
-                    "likelihood",
-                    likelihood_.name, what));
-  }
-
   [[noreturn]] void refuse_value(Index row, double eta, double found, std::string_view expected) const {
     throw InvalidModel(fmt::format("{}: log density of row {} at eta = {} is {}; expected {}", likelihood_.name, row,
                                    eta, found, expected));
@@ -149,7 +115,7 @@ class CustomBlock final : public SiteBlock {
 
   // log t, which may be -inf (an impossible eta) but neither NaN nor +inf.
   double value(Index row, double eta) const {
-    const double found = likelihood_.log_density(eta, responses_[row]);
+    const double found = likelihood_.log_density(eta, response_of(row));
     if (std::isnan(found) || found == std::numeric_limits<double>::infinity()) {
       refuse_value(row, eta, found, "a finite number or -inf");
     }
@@ -159,14 +125,14 @@ class CustomBlock final : public SiteBlock {
   // E[log t] and derivatives do not exist where t = 0.
   double finite(Index row, double eta) const {
     const double found = value(row, eta);
-    if (std::isinf(found)) refuse_value(row, eta, found, "a finite number");
+    if (std::isinf(found)) refuse_value(row, eta, found, "a finite number: this method needs unbounded support");
     return found;
   }
 
   // Central differences on eta +- h, ..., +- 4h: order 8 for the first two derivatives and 6 for the third.
   std::array<double, 3> derivatives_at(Index row, double eta) const {
     if (likelihood_.derivatives) {
-      const std::array<double, 3> d = likelihood_.derivatives(eta, responses_[row]);
+      const std::array<double, 3> d = likelihood_.derivatives(eta, response_of(row));
       for (const double value : d) {
         if (!std::isfinite(value)) refuse_value(row, eta, value, "finite derivatives");
       }
@@ -190,9 +156,6 @@ class CustomBlock final : public SiteBlock {
   }
 
   CustomLikelihood likelihood_;
-  Vector responses_;
-  SiteTraits traits_;
-  std::vector<SiteParameter> parameters_;
 };
 
 }  // namespace

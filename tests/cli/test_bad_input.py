@@ -35,6 +35,9 @@ class BadUse(ToolTest):
         self.refuse(*FIT, "bernoulli-logit", "--set", "kernel.width=1", says=("kernel.width", "kernel.lengthscale"))
         self.refuse(*FIT, "bernoulli-logit", "--set", "laplace.speed=1", says=("laplace.speed", "laplace.tolerance"))
         self.refuse(*FIT, "bernoulli-logit", "--set", "laplace.tolerance=tiny", says="tiny")
+        self.refuse(*FIT, "bernoulli-logit", "--method", "kl", "--set", "kl.covariance=round",
+                    says=("kl.covariance", "full", "round"))
+        self.refuse(*FIT, "bernoulli-logit", "--method", "kl", "--set", "kl.starts=0", says="kl.starts")
         self.refuse(*FIT, "bernoulli-logit", "--set", "kernel.signal_sd", says="NAME=VALUE")
         self.refuse(*FIT, "bernoulli-logit", "--set", "kernel.signal_sd=abc", says="abc")
         self.refuse(*FIT, "bernoulli-logit", "--set", "kernel.lengthscale=1,2,3", says="2 coded features")

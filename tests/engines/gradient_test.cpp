@@ -1,4 +1,4 @@
-// Evidence gradients of the Laplace and exact engines against central differences of whole inferences.
+// Evidence gradients of the Laplace, exact and KL engines against central differences of whole inferences.
 
 #include "gaussmith/infer.hpp"
 #include "support/models.hpp"
@@ -82,6 +82,16 @@ TEST(GradientOfAProcess, ThroughADenseDesign) {
   model.design = SparseMatrix(std::get<Matrix>(model.design).sparseView(1.0, 0.8));
   for (const CoreForm form : {CoreForm::covariance, CoreForm::precision})
     expect_gradient(model, Laplace{.max_iterations = 200, .tolerance = 1e-11}, gaussmith::Run{.form = form});
+}
+
+TEST(GradientOfKl, MatchesDifferencesForEverySiteInBothForms) {
+  const Kl method{.tolerance = 1e-10, .starts = 1};
+  for (const LikelihoodInfo& info : likelihood_catalogue())
+    for (const CoreForm form : {CoreForm::covariance, CoreForm::precision}) {
+      SCOPED_TRACE(info.traits.name);
+      expect_gradient(process_model(info.traits.name, 10, 11), method, gaussmith::Run{.form = form});
+      expect_gradient(linear_model(info.traits.name, 12, 3, 5), method, gaussmith::Run{.form = form});
+    }
 }
 
 TEST(GradientOfExact, MatchesDifferences) {

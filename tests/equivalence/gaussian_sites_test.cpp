@@ -46,7 +46,7 @@ TEST_P(GaussianSites, EveryEngineAndFormGivesTheExactPosterior) {
   const Matrix v = k - k * llt.solve(k);
   const Vector w = mean + sigma * h.transpose() * llt.solve(r);
 
-  for (const Method& method : {Method(Exact{}), Method(Laplace{}), Method(Ep{})}) {
+  for (const Method& method : {Method(Exact{}), Method(Laplace{}), Method(Kl{}), Method(Ep{})}) {
     for (const CoreForm form : {CoreForm::covariance, CoreForm::precision}) {
       const Posterior q = infer(model, method, {.form = form});
       EXPECT_TRUE(q.report().converged());
@@ -86,7 +86,7 @@ TEST(GaussianSites, ProcessWithDuplicateInputsNeedsNoJitter) {
   const double evidence =
       -0.5 * r.dot(ldlt.solve(r)) - 0.5 * ldlt.vectorD().array().log().sum() - 6.0 * std::log(2 * std::numbers::pi);
   for (const CoreForm form : {CoreForm::covariance, CoreForm::precision})
-    for (const Method& method : {Method(Exact{}), Method(Laplace{}), Method(Ep{})}) {
+    for (const Method& method : {Method(Exact{}), Method(Laplace{}), Method(Kl{}), Method(Ep{})}) {
       const Posterior q = infer(model, method, {.form = form});
       EXPECT_TRUE(q.report().converged()) << q.report().brief();
       EXPECT_EQ(q.report().jittered, 0);

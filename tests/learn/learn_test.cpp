@@ -34,6 +34,21 @@ TEST(Learn, FindsTheClosedFormOptimumOfAVariance) {
   EXPECT_NEAR(learned.report.objective, learned.posterior.log_evidence().value, 1e-12);
 }
 
+TEST(Learn, RaisesTheKlBoundToAStationaryPointForEveryLikelihood) {
+  for (const LikelihoodInfo& info : likelihood_catalogue()) {
+    const std::string& likelihood = info.traits.name;
+    const LearnOptions options{.default_bounds = {0.05, 20.0}};
+    const Learned learned = learn(process_model(likelihood, 25, 3), Kl{}, options);
+    EXPECT_EQ(learned.report.status, Status::converged) << likelihood << ": " << learned.report.message;
+    EXPECT_GT(learned.report.objective, learned.report.initial_objective);
+    for (const auto& [name, value] : learned.posterior.gradient()) {
+      if (!find(learned.report, name).at_bound) {
+        EXPECT_LT(std::abs(value), 2e-5) << likelihood << " " << name;
+      }
+    }
+  }
+}
+
 TEST(Learn, EndsWhereTheGradientVanishesForEverySmoothLikelihood) {
   for (const std::string& likelihood : smooth_likelihoods()) {
     const LearnOptions options{.default_bounds = {0.05, 20.0}};
@@ -114,6 +129,12 @@ TEST(Learn, WithNothingFreeJustInfers) {
       learn(model, Laplace{}, {.fixed = {"kernel.signal_sd", "kernel.lengthscale[0]", "kernel.lengthscale[1]"}});
   EXPECT_EQ(learned.report.evaluations, 1);
   EXPECT_EQ(learned.report.status, Status::converged);
+}
+
+TEST(Learn, WithExpectationPropagation) {
+  const Learned learned = learn(process_model("bernoulli-probit", 40, 3), Ep{});
+  EXPECT_EQ(learned.report.status, Status::converged) << learned.report.message;
+  EXPECT_GT(learned.report.objective, learned.report.initial_objective);
 }
 
 TEST(Maximise, ReachesACornerOfTheBoxAndSurvivesFailures) {

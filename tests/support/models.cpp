@@ -53,6 +53,12 @@ Sites random_sites(const std::string& likelihood, Index n, std::uint64_t seed) {
   return prototype->with(y, {});
 }
 
+std::vector<std::string> all_likelihoods() {
+  std::vector<std::string> names;
+  for (const LikelihoodInfo& info : likelihood_catalogue()) names.push_back(info.traits.name);
+  return names;
+}
+
 std::vector<std::string> smooth_likelihoods() {
   std::vector<std::string> names;
   for (const LikelihoodInfo& info : likelihood_catalogue())

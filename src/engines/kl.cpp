@@ -1,0 +1,154 @@
+#include "engines/kl.hpp"
+
+#include "engines/explicit_gradient.hpp"
+#include "engines/kl_full.hpp"
+#include "engines/options.hpp"
+#include "gaussmith/errors.hpp"
+#include "gaussmith/random.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+namespace gaussmith {
+
+void check_kl_covariance(const std::string& text) {
+  if (text != "auto" && text != "full")
+    throw InvalidOption(fmt::format("kl.covariance must be auto or full, found \"{}\"", text));
+}
+
+void check_kl(const Kl& /*options*/, const Model& /*model*/) {}
+
+namespace {
+
+/// Where to begin; the core is factorised there. Empty where K^-1 + T is not positive definite.
+using Start = std::optional<KlStart>;
+
+Start factorised(GaussianCore& core, KlStart start) {
+  if (!core.factorise(start.precision)) return {};
+  return start;
+}
+
+Start warm_start(GaussianCore& core, const Posterior* warm) {
+  if (warm == nullptr || warm->sites().precision.size() != core.rows() || !core.factorise(warm->sites().precision))
+    return {};
+  return KlStart{warm->sites().precision, core.mean(warm->sites().shift)};
+}
+
+/// Every heavy-tailed site taken at its word: the least-squares fit, which no outlier has left.
+Start trusting_start(GaussianCore& core, const SiteRows& sites, KlStart start) {
+  Vector shift = start.precision.cwiseProduct(start.mean.eta);
+  sites.for_pieces([&](const SiteBlock& block, Index begin, Index row, Index count) {
+    const SiteTraits& traits = block.traits();
+    if (!traits.super_gaussian || traits.log_concave) return;
+    const auto size = static_cast<std::size_t>(count);
+    const std::vector<double> x(size, 0.0);
+    std::vector<double> slope(size);
+    std::vector<double> centre(size);
+    std::vector<double> first(size);
+    block.bound_shape(begin, slope, centre);
+    block.bound(begin, x, {.value = {}, .first = first, .second = {}});
+    for (std::size_t i = 0; i < size; ++i) {
+      const Index n = row + static_cast<Index>(i);
+      start.precision(n) = -2.0 * first[i];
+      shift(n) = slope[i] + start.precision(n) * centre[i];
+    }
+  });
+  if (!core.factorise(start.precision)) return {};
+  start.mean = core.mean(shift);
+  return start;
+}
+
+/// A mean pulled towards responses drawn from the prior's marginals.
+Start scattered_start(GaussianCore& core, const SiteRows& sites, const KlStart& start, Random& random) {
+  if (!core.factorise(start.precision)) return {};
+  const Vector width = core.prior_variances().cwiseMin(core.variances().maxCoeff()).cwiseSqrt();
+  Vector shift(core.rows());
+  for (Index n = 0; n < shift.size(); ++n)
+    shift(n) = start.precision(n) * (core.prior_mean()(n) + 2.0 * width(n) * random.normal());
+  return factorised(core, independent_start(core, sites, core.mean(shift)));
+}
+
+/// E[log t] is -inf where t vanishes on an interval. Sites given as functions are asked at points across the prior's
+/// marginals, and refuse such values with row and eta (InvalidModel).
+void check_support(const GaussianCore& core, const SiteRows& sites) {
+  constexpr double widest = 100.0;  // Where there is no Gaussian factor.
+  const Vector prior = core.prior_variances();
+  const Vector width = prior.unaryExpr([&](double v) { return std::isfinite(v) ? std::sqrt(v) : widest; });
+  Vector value;
+  for (const double z : {0.0, -0.5, 0.5, -1.0, 1.0, -2.0, 2.0, -4.0, 4.0, -8.0, 8.0})
+    sites.log_density(core.prior_mean() + z * width, &value);
+}
+
+/// The ascent from one start with its own report.
+struct Climb {
+  KlPoint end;
+  Report report;
+};
+
+Climb best_of_starts(const Kl& options, const Run& run, GaussianCore& core, const SiteRows& sites) {
+  const auto climb = [&](const KlStart& start) {
+    Climb done;
+    done.end = climb_kl(core, sites, options, run, start, done.report);
+    return done;
+  };
+  if (const Start warm = warm_start(core, run.warm_start)) return climb(*warm);
+  const Start first = factorised(core, independent_start(core, sites, core.centre()));
+  if (!first) throw InvalidModel("kl: " + why_not_factorised(core));
+  Climb best = climb(*first);
+  if (sites.all(&SiteTraits::log_concave) || options.starts == 1) return best;
+
+  Random random(run.seed);
+  int iterations = best.report.iterations;
+  bool best_is_last = true;
+  for (int s = 1; s < options.starts && best.report.status != Status::stopped; ++s) {
+    const Start start = s == 1 ? trusting_start(core, sites, *first) : scattered_start(core, sites, *first, random);
+    best_is_last = false;
+    if (!start) continue;
+    Climb other = climb(*start);
+    iterations += other.report.iterations;
+    best_is_last = other.end.bound > best.end.bound;
+    if (best_is_last) best = std::move(other);
+  }
+  best.report.iterations = iterations;
+  best.report.message += fmt::format(", best of {} starts", options.starts);
+  if (!best_is_last) {
+    if (!core.factorise(best.end.precision)) throw std::logic_error("kl: a factorisation could not be repeated");
+    best.end.variance = core.variances();
+  }
+  return best;
+}
+
+void run_full(const Kl& options, const Run& run, Posterior::State& state) {
+  const SiteRows sites(state.model.sites, state.threads);
+  check_support(*state.core, sites);
+  auto [end, report] = best_of_starts(options, run, *state.core, sites);
+  report.tolerance = options.tolerance;
+  report.core = std::move(state.report.core);
+  state.report = std::move(report);
+  state.sites.precision = end.precision;
+  state.sites.shift = end.mean.d_mean + end.precision.cwiseProduct(end.mean.at.eta);
+  state.point = std::move(end.mean.at);
+  state.latent = {state.point.eta, end.variance};
+  state.log_evidence = {end.bound, sites.all(&SiteTraits::gaussian) ? EvidenceKind::exact : EvidenceKind::lower_bound};
+}
+
+}  // namespace
+
+void run_kl(const Kl& options, const Run& run, Posterior::State& state) { run_full(options, run, state); }
+
+std::map<std::string, double, std::less<>> kl_gradient(const Posterior::State& state) {
+  return explicit_gradient(state, [&](const SiteBlock& block, Index row, int parameter) {
+    const auto size = static_cast<std::size_t>(block.size());
+    Vector value(block.size());
+    block.parameter_expectation(0, parameter, ConstSpan(state.latent.mean.data() + row, size),
+                                ConstSpan(state.latent.variance.data() + row, size), view(value));
+    return value.sum();
+  });
+}
+
+}  // namespace gaussmith

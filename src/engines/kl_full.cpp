@@ -1,0 +1,236 @@
+#include "engines/kl_full.hpp"
+
+#include "engines/anderson.hpp"
+#include "gaussmith/errors.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+namespace gaussmith {
+
+namespace {
+
+/// An accepted step gains this share of what its slope promises.
+constexpr double sufficient_increase = 1e-4;
+/// Below this share of the bound a predicted gain drowns in rounding, and steps are judged by the residual. Sites that
+/// are strong beside a wide prior, tau K >> 1, leave more: the condition number times the rounding unit.
+constexpr double rounding_gain = 1e-12;
+constexpr double rounding_unit = 2e-16;
+/// Such steps that do not halve the residual before the engine says it is stalled.
+constexpr int most_idle_steps = 8;
+constexpr double shortest_step = 1e-8;
+constexpr int memory = 8;
+/// Accelerated steps to try, each knowing the ones rejected before, until plain natural gradient steps are shortened.
+constexpr int most_accelerated = 3;
+/// The mean is optimised to this share of the mismatch of the precisions, which it would otherwise blur.
+constexpr double mean_share = 0.02;
+constexpr int most_mean_steps = 30;
+/// Bisections of log v in the independent start: a factor 1e16 down to one of 1.3.
+constexpr int start_bisections = 7;
+constexpr double start_range = 1e16;
+/// What stands for the prior's variance where there is no Gaussian factor.
+constexpr double widest_variance = 1e8;
+
+class KlAscent {
+ public:
+  KlAscent(GaussianCore& core, const SiteRows& sites, const Kl& options, const Run& run, Report& report)
+      : core_(core),
+        sites_(sites),
+        options_(options),
+        run_(run),
+        report_(report),
+        anderson_(memory),
+        prior_(core.prior_variances()) {}
+
+  KlPoint climb(const KlStart& start) {
+    now_ = optimise_mean(start.precision, start.mean);
+    while (proceed()) advance();
+    if (!factorised_at_now_) {
+      if (!core_.factorise(now_.precision)) throw std::logic_error("kl: a factorisation could not be repeated");
+      now_.variance = core_.variances();
+    }
+    return std::move(now_);
+  }
+
+ private:
+  [[nodiscard]] double rounding_of(const Vector& precision) const {
+    if (!core_.geometry().has_gaussian()) return rounding_gain;
+    return std::max(rounding_gain, rounding_unit * precision.cwiseProduct(prior_).maxCoeff());
+  }
+
+  /// The point with these precisions, at which the core is factorised, and the best mean for them.
+  KlPoint optimise_mean(const Vector& precision, const LatentPoint& mean) {
+    ++report_.iterations;
+    KlPoint next;
+    next.precision = precision;
+    next.variance = core_.variances();
+    next.mean = smoothed_point(core_, sites_, next.variance, mean);
+    const auto mismatch = [&] {
+      return (next.precision + 2.0 * next.mean.d_variance).cwiseAbs().cwiseProduct(next.variance).maxCoeff();
+    };
+    const double goal = std::max(0.5 * options_.tolerance, mean_share * std::min(1.0, mismatch()));
+    rounding_ = rounding_of(precision);
+    climb_mean(core_, sites_, precision, next.variance, {goal, most_mean_steps, rounding_}, next.mean);
+    next.bound = next.mean.objective - core_.half_log_det() + 0.5 * precision.dot(next.variance);
+    next.residual = std::max(next.mean.residual, mismatch());
+    return next;
+  }
+
+  /// Records the point; false when the search is over.
+  bool proceed() {
+    const Iteration iteration{report_.iterations, now_.bound, now_.residual, kind_};
+    report_.history.push_back(iteration);
+    report_.residual = now_.residual;
+    const Next next = run_.progress ? run_.progress(iteration) : Next::proceed;
+    if (next == Next::discard) throw Interrupted();
+    if (now_.residual <= options_.tolerance) return finish(Status::converged, how());
+    if (next == Next::accept) return finish(Status::stopped, "stopped by the caller before the bound's optimum");
+    if (stalled_) return finish(Status::stalled, "no step increases the bound any more in double precision");
+    if (report_.iterations >= options_.max_iterations)
+      return finish(
+          Status::iteration_limit,
+          core_.geometry().has_gaussian()
+              ? fmt::format("no optimum within {} factorisations; raise kl.max_iterations", options_.max_iterations)
+              : fmt::format("no optimum within {} factorisations; without a Gaussian factor the bound may "
+                            "grow without end (are the classes separable?)",
+                            options_.max_iterations));
+    return true;
+  }
+
+  void advance() {
+    const Vector mismatch = mismatch_of(now_);
+    for (int attempt = 0; attempt < most_accelerated && length_ == 1.0; ++attempt)
+      if (try_step(accelerate(), mismatch, "accelerated")) return;
+    ++shortened_;
+    for (length_ *= 0.5; length_ >= shortest_step; length_ *= 0.5) {
+      if (try_step(now_.precision + length_ * mismatch, mismatch, "natural gradient")) {
+        length_ = std::min(1.0, 4.0 * length_);
+        return;
+      }
+      if (report_.iterations >= options_.max_iterations) return;
+    }
+    stalled_ = true;
+  }
+
+  [[nodiscard]] static Vector mismatch_of(const KlPoint& point) {
+    return -2.0 * point.mean.d_variance - point.precision;
+  }
+
+  // Acceleration works in logarithms where all precisions are positive: a site such as Poisson's, tau = e^(m + v/2), is
+  // linear in them.
+  [[nodiscard]] static bool positive(const KlPoint& point) {
+    return (point.precision.array() > 0.0).all() && (point.mean.d_variance.array() < 0.0).all();
+  }
+  [[nodiscard]] static std::pair<Vector, Vector> logarithmic_pair(const KlPoint& point) {
+    const Vector logarithm = point.precision.array().log();
+    return {logarithm, (-2.0 * point.mean.d_variance.array()).log().matrix() - logarithm};
+  }
+
+  void remember(const KlPoint& point) {
+    if (!logarithmic_) {
+      anderson_.remember(point.precision, mismatch_of(point));
+    } else if (positive(point)) {
+      const auto [x, f] = logarithmic_pair(point);
+      anderson_.remember(x, f);
+    }
+  }
+
+  [[nodiscard]] Vector accelerate() {
+    if (const bool now = positive(now_); now != logarithmic_) {
+      anderson_.clear();
+      logarithmic_ = now;
+    }
+    if (!logarithmic_) return anderson_.propose(now_.precision, mismatch_of(now_), now_.variance, 1.0);
+    const auto [x, f] = logarithmic_pair(now_);
+    return anderson_.propose(x, f, now_.precision.cwiseProduct(now_.variance), 1.0).array().exp();
+  }
+
+  /// Natural gradient ascent in the precisions: along dtau the bound changes by 1/2 mismatch'(V o V) dtau, and
+  /// (V o V) dtau is to first order the fall of v.
+  bool try_step(const Vector& precision, const Vector& mismatch, std::string_view kind) {
+    if (report_.iterations >= options_.max_iterations) return false;
+    factorised_at_now_ = false;
+    if (!core_.factorise(precision)) {
+      ++report_.iterations;
+      return false;
+    }
+    KlPoint next = optimise_mean(precision, now_.mean.at);
+    if (!std::isfinite(next.bound)) return false;
+    const double predicted = 0.5 * mismatch.dot(now_.variance - next.variance);
+    const double slack = rounding_ * (1.0 + std::abs(now_.bound));
+    if (next.bound < now_.bound + sufficient_increase * predicted - slack) {
+      remember(next);
+      return false;
+    }
+    remember(now_);
+    if (std::abs(next.bound - now_.bound) <= slack) {
+      idle_steps_ = next.residual < 0.5 * best_residual_ ? 0 : idle_steps_ + 1;
+      if (idle_steps_ > most_idle_steps) stalled_ = true;
+    }
+    best_residual_ = std::min(best_residual_, next.residual);
+    now_ = std::move(next);
+    factorised_at_now_ = true;
+    kind_ = kind;
+    return true;
+  }
+
+  [[nodiscard]] std::string how() const {
+    std::string text =
+        sites_.all(&SiteTraits::log_concave) ? "the optimum of the bound" : "a local optimum of the bound";
+    if (shortened_ > 0) text += fmt::format(", {} step{} shortened", shortened_, shortened_ == 1 ? "" : "s");
+    return text;
+  }
+
+  bool finish(Status status, std::string message) {
+    report_.status = status;
+    report_.message = std::move(message);
+    return false;
+  }
+
+  GaussianCore& core_;
+  const SiteRows& sites_;
+  const Kl& options_;
+  const Run& run_;
+  Report& report_;
+  AndersonMixing anderson_;
+  Vector prior_;
+  KlPoint now_;
+  double rounding_ = rounding_gain;
+  std::string_view kind_ = "start";
+  double length_ = 1.0;
+  double best_residual_ = std::numeric_limits<double>::infinity();
+  int idle_steps_ = 0, shortened_ = 0;
+  bool factorised_at_now_ = true, stalled_ = false, logarithmic_ = false;
+};
+
+}  // namespace
+
+KlStart independent_start(const GaussianCore& core, const SiteRows& sites, LatentPoint mean) {
+  const Vector prior = core.prior_variances().cwiseMin(widest_variance);
+  Vector high = prior;
+  Vector low = prior / start_range;
+  Vector d_variance;
+  Vector middle;
+  for (int i = 0; i < start_bisections; ++i) {
+    middle = (low.array() * high.array()).sqrt();
+    sites.expectation(mean.eta, middle, nullptr, nullptr, &d_variance);
+    for (Index n = 0; n < prior.size(); ++n) {
+      const double excess = middle(n) / prior(n) - 2.0 * d_variance(n) * middle(n) - 1.0;
+      (excess > 0.0 ? high : low)(n) = middle(n);
+    }
+  }
+  sites.expectation(mean.eta, high, nullptr, nullptr, &d_variance);
+  return {(-2.0 * d_variance).cwiseMax(0.0).cwiseMin(high.cwiseInverse()), std::move(mean)};
+}
+
+KlPoint climb_kl(GaussianCore& core, const SiteRows& sites, const Kl& options, const Run& run, const KlStart& start,
+                 Report& report) {
+  return KlAscent(core, sites, options, run, report).climb(start);
+}
+
+}  // namespace gaussmith

@@ -1,0 +1,36 @@
+#pragma once
+// The optimum of the KL bound over all Gaussians, in site form.
+
+#include "engines/mean_ascent.hpp"
+#include "gaussmith/infer.hpp"
+
+namespace gaussmith {
+
+/// Where an ascent stands: precisions tau, variances v of eta under q, and the mean with its site expectations. With
+/// e_n = E[log t_n] under N(m_n, v_n) the bound is
+///   sum e_n - 1/2 |u|^2 - 1/2 log|I + K T| + 1/2 sum tau_n v_n,
+/// and it is stationary where the mean is optimal and tau_n = -2 de_n/dv_n.
+struct KlPoint {
+  Vector precision, variance;
+  SmoothedPoint mean;
+  double bound = 0.0;
+  double residual = 0.0;  ///< The larger of the mean's residual and max |tau + 2 de/dv| v.
+};
+
+/// Where an ascent begins: site precisions, and a mean in the core's coordinates.
+struct KlStart {
+  Vector precision;
+  LatentPoint mean;
+};
+
+/// A start that needs no factorisation: each site alone under the prior's marginal, widened or narrowed until
+/// v (1/K_nn + tau(v)) = 1 at the mean.
+[[nodiscard]] KlStart independent_start(const GaussianCore& core, const SiteRows& sites, LatentPoint mean);
+
+/// Climbs from a start whose precisions the core is factorised with. Writes iterations, history, residual, status and
+/// message of the report; an iteration is one factorisation. Leaves the core factorised at the result, variances()
+/// included.
+[[nodiscard]] KlPoint climb_kl(GaussianCore& core, const SiteRows& sites, const Kl& options, const Run& run,
+                               const KlStart& start, Report& report);
+
+}  // namespace gaussmith

@@ -1,0 +1,364 @@
+#include "gaussmith/errors.hpp"
+#include "gaussmith/infer.hpp"
+#include "support/models.hpp"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/LU>
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+namespace gaussmith {
+namespace {
+
+using namespace gaussmith::testing;
+
+Model one_weight(double variance, Sites sites) {
+  return Model{
+      .prior = Isotropic{Vector::Zero(1), variance}, .design = Identity{}, .offset = {}, .sites = {std::move(sites)}};
+}
+
+/// log of the integral of exp(log_value(w)) over a box, by the trapezoidal rule around its largest value.
+double log_integral(const std::function<double(const Vector&)>& log_value, Index dimension, double reach, int points) {
+  const double h = 2 * reach / (points - 1);
+  std::vector<double> values;
+  Vector w(dimension);
+  for (int i = 0; i < points; ++i) {
+    w(0) = -reach + i * h;
+    if (dimension == 1) {
+      values.push_back(log_value(w));
+      continue;
+    }
+    for (int j = 0; j < points; ++j) {
+      w(1) = -reach + j * h;
+      values.push_back(log_value(w));
+    }
+  }
+  const double largest = *std::max_element(values.begin(), values.end());
+  double sum = 0.0;
+  for (const double v : values) sum += std::exp(v - largest);
+  return largest + std::log(sum) + static_cast<double>(dimension) * std::log(h);
+}
+
+double log_sites(const Model& model, const Vector& eta) {
+  double sum = 0.0;
+  Index row = 0;
+  for (const Sites& block : model.sites) {
+    Vector value(block->size());
+    block->log_density(0, ConstSpan(eta.data() + row, static_cast<std::size_t>(block->size())),
+                       {.value = view(value), .first = {}, .second = {}, .third = {}});
+    sum += value.sum();
+    row += block->size();
+  }
+  return sum;
+}
+
+/// The exact log evidence of a linear model with one or two weights.
+double brute_force_evidence(const Model& model) {
+  const auto& prior = std::get<Isotropic>(model.prior);
+  const auto& h = std::get<Matrix>(model.design);
+  const auto log_joint = [&](const Vector& w) {
+    return log_sites(model, h * w + model.offset) - 0.5 * (w - prior.mean).squaredNorm() / prior.variance -
+           0.5 * static_cast<double>(w.size()) * std::log(2 * std::numbers::pi * prior.variance);
+  };
+  return log_integral(log_joint, model.dimension(), 9.0 * std::sqrt(prior.variance),
+                      model.dimension() == 1 ? 4001 : 301);
+}
+
+void expect_monotone(const Posterior& q) {
+  const auto& history = q.report().history;
+  ASSERT_FALSE(history.empty());
+  for (std::size_t i = 1; i < history.size(); ++i)
+    EXPECT_GE(history[i].objective, history[i - 1].objective - 1e-11 * (1 + std::abs(history[i].objective)));
+  EXPECT_NEAR(history.back().objective, q.log_evidence().value, 1e-12 * (1 + std::abs(q.log_evidence().value)));
+}
+
+TEST(Kl, BoundLiesBelowTheEvidenceAndCloseToIt) {
+  for (const std::string& name : all_likelihoods())
+    for (const Index dimension : {1, 2}) {
+      const Model model = linear_model(name, 6, dimension, 17);
+      const Posterior q = infer(model, Kl{});
+      ASSERT_TRUE(q.report().converged()) << name << ": " << q.report().brief();
+      EXPECT_EQ(q.log_evidence().kind, name == "gaussian" ? EvidenceKind::exact : EvidenceKind::lower_bound);
+      const double truth = brute_force_evidence(model);
+      EXPECT_LE(q.log_evidence().value, truth + 1e-6) << name;
+      EXPECT_GT(q.log_evidence().value, truth - 0.2) << name;
+      expect_monotone(q);
+    }
+}
+
+TEST(Kl, BothFormsAgreeForEverySiteAndPrior) {
+  for (const std::string& name : all_likelihoods()) {
+    Model dense = linear_model(name, 9, 5, 4);
+    dense.prior = DenseGaussian{random_vector(5, 5), random_covariance(5, 3, 6)};
+    Model diagonal = linear_model(name, 4, 7, 4);
+    diagonal.prior = Diagonal{random_vector(7, 5), random_vector(7, 8).cwiseAbs2().array() + 0.1};
+    for (const Model& model :
+         {linear_model(name, 12, 4, 3), linear_model(name, 5, 9, 3), process_model(name, 11, 2), dense, diagonal}) {
+      const Posterior a = infer(model, Kl{}, {.form = CoreForm::covariance});
+      const Posterior b = infer(model, Kl{}, {.form = CoreForm::precision});
+      ASSERT_TRUE(a.report().converged() && b.report().converged()) << name << ": " << a.report().brief();
+      EXPECT_NEAR(a.log_evidence().value, b.log_evidence().value, 1e-9 * (1 + std::abs(b.log_evidence().value)));
+      EXPECT_LT((a.latent().mean - b.latent().mean).lpNorm<Eigen::Infinity>(), 1e-6) << name;
+      EXPECT_LT((a.latent().variance - b.latent().variance).lpNorm<Eigen::Infinity>(), 1e-6) << name;
+      expect_monotone(a);
+    }
+  }
+}
+
+TEST(Kl, SiteEquationsHoldAtTheEnd) {
+  const Model model = process_model("bernoulli-logit", 30, 9);
+  const Posterior q = infer(model, Kl{});
+  // Expectations by a plain sum; K^-1 + T inverted by Eigen.
+  Matrix k;
+  const auto& process = std::get<GaussianProcess>(model.prior);
+  process.kernel->gram(process.inputs, k);
+  const Vector& y = model.sites[0]->responses();
+  const Vector& m = q.latent().mean;
+  const Vector& v = q.latent().variance;
+  Vector tau(30);
+  Vector gradient(30);
+  for (Index n = 0; n < 30; ++n) {
+    double first = 0.0;
+    double second = 0.0;
+    constexpr double step = 0.05;
+    for (double z = -10.0; z <= 10.0; z += step) {
+      const double weight = step * std::exp(-0.5 * z * z) / std::sqrt(2 * std::numbers::pi);
+      const double share = 1.0 / (1.0 + std::exp(y(n) * (m(n) + std::sqrt(v(n)) * z)));
+      first += weight * y(n) * share;
+      second += weight * share * (1.0 - share);
+    }
+    gradient(n) = first;
+    tau(n) = second;
+  }
+  EXPECT_LT((q.sites().precision - tau).lpNorm<Eigen::Infinity>(), 1e-7);
+  EXPECT_LT((m - (Vector::Constant(30, process.mean) + k * gradient)).lpNorm<Eigen::Infinity>(), 1e-6);
+  const Matrix cov = k - k * (k + Matrix(tau.cwiseInverse().asDiagonal())).inverse() * k;
+  EXPECT_LT((v - cov.diagonal()).lpNorm<Eigen::Infinity>(), 1e-6);
+}
+
+TEST(Kl, OptimumIsTheSameFromEveryStart) {
+  for (const char* name : {"bernoulli-logit", "poisson", "laplace", "weibull"}) {
+    const Model model = linear_model(name, 20, 6, 31);
+    const Posterior cold = infer(model, Kl{});
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+      // The posterior of other data under another prior is a start far away.
+      Model other = linear_model(name, 20, 6, 100 + seed);
+      std::get<Isotropic>(other.prior).variance = std::pow(10.0, static_cast<double>(seed) - 3.0);
+      const Posterior start = infer(other, Kl{});
+      const Posterior warm = infer(model, Kl{}, {.warm_start = &start});
+      ASSERT_TRUE(warm.report().converged()) << name << ": " << warm.report().brief();
+      EXPECT_NEAR(warm.log_evidence().value, cold.log_evidence().value, 1e-10 * std::abs(cold.log_evidence().value));
+      EXPECT_LT((warm.latent().mean - cold.latent().mean).lpNorm<Eigen::Infinity>(), 1e-6);
+      EXPECT_LT((warm.latent().variance - cold.latent().variance).lpNorm<Eigen::Infinity>(), 1e-6);
+      expect_monotone(warm);
+    }
+    const Posterior again = infer(model, Kl{}, {.warm_start = &cold});
+    EXPECT_LE(again.report().iterations, 2);
+  }
+}
+
+TEST(Kl, TakesFewFactorisations) {
+  EXPECT_LE(infer(linear_model("bernoulli-logit", 400, 80, 1), Kl{}).report().iterations, 14);
+  EXPECT_LE(infer(process_model("bernoulli-logit", 100, 1), Kl{}).report().iterations, 12);
+  EXPECT_LE(infer(process_model("gaussian", 50, 1), Kl{}).report().iterations, 2);
+}
+
+/// max over m, v of E[log t] - KL for N(0, prior variance) and one site with a closed form of E[log t], by nested
+/// golden-section searches.
+double scalar_optimum(double prior, const std::function<double(double, double)>& expected) {
+  const auto golden = [](const auto& f, double low, double high) {
+    const double ratio = 0.5 * (std::sqrt(5.0) - 1.0);
+    double a = high - ratio * (high - low);
+    double b = low + ratio * (high - low);
+    double fa = f(a);
+    double fb = f(b);
+    for (int i = 0; i < 80; ++i) {
+      if (fa > fb) {
+        high = b;
+        b = a;
+        fb = fa;
+        a = high - ratio * (high - low);
+        fa = f(a);
+      } else {
+        low = a;
+        a = b;
+        fa = fb;
+        b = low + ratio * (high - low);
+        fb = f(b);
+      }
+    }
+    return std::max(fa, fb);
+  };
+  return golden(
+      [&](double log_v) {
+        const double v = std::exp(log_v);
+        return golden([&](double m) { return expected(m, v) - 0.5 * (m * m + v) / prior; }, -8.0, 8.0) + 0.5 * log_v +
+               0.5 - 0.5 * std::log(prior);
+      },
+      -8.0, 4.0);
+}
+
+double normal_below(double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); }
+
+TEST(Kl, TakesKinksAndJumps) {
+  // A step down by 3 at 0.5: E = -3 P(x > 0.5). A tent: E|x - 1| in closed form.
+  CustomLikelihood step;
+  step.log_density = [](double eta, double) { return eta < 0.5 ? 0.0 : -3.0; };
+  CustomLikelihood tent;
+  tent.log_density = [](double eta, double) { return -2.0 * std::abs(eta - 1.0); };
+  tent.kinks = [](double) { return std::vector<double>{1.0}; };
+  tent.log_concave = true;
+  const auto step_value = [](double m, double v) { return -3.0 * normal_below((m - 0.5) / std::sqrt(v)); };
+  const auto tent_value = [](double m, double v) {
+    const double s = std::sqrt(v);
+    const double a = (m - 1.0) / s;
+    return -2.0 *
+           (s * std::sqrt(2 / std::numbers::pi) * std::exp(-0.5 * a * a) + (m - 1.0) * (1 - 2 * normal_below(-a)));
+  };
+  const PiecewiseQuadratic exact_step{.breaks = {0.5}, .pieces = {{0, 0, 0}, {-3, 0, 0}}};
+  const PiecewiseQuadratic exact_tent{.breaks = {1.0}, .pieces = {{-2, 2, 0}, {2, -2, 0}}};
+  const double step_truth = scalar_optimum(2.0, step_value);
+  const double tent_truth = scalar_optimum(2.0, tent_value);
+  for (const Sites& site : {observe(step, one(0)), observe(exact_step, one(0))}) {
+    const Posterior q = infer(one_weight(2.0, site), Kl{});
+    ASSERT_TRUE(q.report().converged()) << q.report().brief();
+    EXPECT_NEAR(q.log_evidence().value, step_truth, 1e-8);
+    expect_monotone(q);
+  }
+  for (const Sites& site : {observe(tent, one(0)), observe(exact_tent, one(0))}) {
+    const Posterior q = infer(one_weight(2.0, site), Kl{});
+    ASSERT_TRUE(q.report().converged()) << q.report().brief();
+    EXPECT_NEAR(q.log_evidence().value, tent_truth, 1e-8);
+  }
+}
+
+TEST(Kl, PiecewiseQuadraticsInARegressionEqualTheLaplaceLikelihood) {
+  Model model = linear_model("laplace", 15, 4, 8);
+  const Posterior a = infer(model, Kl{});
+  const double level = -std::log(1.2);
+  model.sites = {observe(PiecewiseQuadratic{.breaks = {0}, .pieces = {{level, 1 / 0.6, 0}, {level, -1 / 0.6, 0}}},
+                         model.sites[0]->responses())};
+  const Posterior b = infer(model, Kl{});
+  EXPECT_NEAR(a.log_evidence().value, b.log_evidence().value, 1e-9);
+  EXPECT_LT((a.latent().mean - b.latent().mean).lpNorm<Eigen::Infinity>(), 1e-6);
+}
+
+TEST(Kl, KeepsTheBestOfSeveralStartsWhereOptimaCompete) {
+  // A far response under heavy tails: q either follows the prior or the response.
+  const Model model = one_weight(1.0, observe("student-t", one(6.0), {{"nu", one(1.5)}, {"scale", one(0.25)}}));
+  const Posterior single = infer(model, Kl{.starts = 1});
+  const Posterior several = infer(model, Kl{.starts = 5});
+  ASSERT_TRUE(several.report().converged()) << several.report().brief();
+  EXPECT_GE(several.log_evidence().value, single.log_evidence().value - 1e-12);
+  EXPECT_NE(several.report().message.find("local"), std::string::npos);
+  EXPECT_NE(several.report().message.find("best of 5 starts"), std::string::npos);
+  EXPECT_GT(several.report().iterations, single.report().iterations);
+  // Every start reaches a bound below the evidence.
+  const auto log_joint = [&](const Vector& w) {
+    return log_sites(model, w) - 0.5 * w.squaredNorm() - 0.5 * std::log(2 * std::numbers::pi);
+  };
+  EXPECT_LT(several.log_evidence().value, log_integral(log_joint, 1, 12.0, 8001));
+}
+
+TEST(Kl, HeavyTailsWithOutliersConvergeAndAreRepeatable) {
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    Model model = process_model("student-t", 25, seed);
+    Vector y = model.sites[0]->responses();
+    for (Index i = 0; i < 25; i += 4) y(i) += 8.0;
+    model.sites = {seed % 2 == 0 ? observe("cauchy", y, {{"scale", one(0.1)}})
+                                 : observe("student-t", y, {{"nu", one(2)}, {"scale", one(0.15)}})};
+    const Posterior a = infer(model, Kl{}, {.seed = seed});
+    const Posterior b = infer(model, Kl{}, {.threads = 2, .seed = seed});
+    ASSERT_TRUE(a.report().converged()) << seed << ": " << a.report().brief();
+    EXPECT_NEAR(a.log_evidence().value, b.log_evidence().value, 1e-8);
+    expect_monotone(a);
+  }
+}
+
+TEST(Kl, NoGaussianFactor) {
+  // Poisson rows and Laplace penalties on both weights: a proper posterior without any Gaussian.
+  const Matrix h = random_matrix(8, 2, 3);
+  Matrix stacked(10, 2);
+  stacked << h, Matrix::Identity(2, 2);
+  const Vector offset = 0.1 * random_vector(10, 5);
+  const Model model{
+      .prior = NoGaussian{2},
+      .design = stacked,
+      .offset = offset,
+      .sites = {random_sites("poisson", 8, 2), observe("laplace", Vector::Zero(2), {{"scale", one(0.5)}})}};
+  const Posterior q = infer(model, Kl{});
+  ASSERT_TRUE(q.report().converged()) << q.report().brief();
+  const double truth =
+      log_integral([&](const Vector& w) { return log_sites(model, stacked * w + offset); }, 2, 12.0, 601);
+  EXPECT_LT(q.log_evidence().value, truth + 1e-6);
+  EXPECT_GT(q.log_evidence().value, truth - 0.1);
+  // Separable classes: the evidence is infinite, and so is the best bound.
+  const Model separable{.prior = NoGaussian{1},
+                        .design = Matrix(Vector{{1.0, 2.0, -1.0}}),
+                        .offset = {},
+                        .sites = {observe("bernoulli-logit", Vector{{1.0, 1.0, -1.0}})}};
+  const Posterior endless = infer(separable, Kl{.max_iterations = 60});
+  EXPECT_FALSE(endless.report().converged());
+  EXPECT_NE(endless.report().message.find("separable"), std::string::npos);
+  // A weight that no site sees.
+  Model loose = model;
+  loose.design = Matrix(Matrix::Ones(10, 2));
+  EXPECT_THROW((void)infer(loose, Kl{}), InvalidModel);
+}
+
+TEST(Kl, StopsWhenAsked) {
+  const Model model = linear_model("bernoulli-logit", 30, 5, 2);
+  int calls = 0;
+  const auto after_two = [&](Next answer) {
+    calls = 0;
+    return [&calls, answer](const Iteration&) { return ++calls == 2 ? answer : Next::proceed; };
+  };
+  const Posterior q = infer(model, Kl{}, {.progress = after_two(Next::accept)});
+  EXPECT_EQ(q.report().status, Status::stopped);
+  EXPECT_EQ(q.report().history.size(), 2U);
+  EXPECT_THROW((void)infer(model, Kl{}, {.progress = after_two(Next::discard)}), Interrupted);
+  const Posterior limited = infer(model, Kl{.max_iterations = 2});
+  EXPECT_EQ(limited.report().status, Status::iteration_limit);
+  EXPECT_LT(limited.log_evidence().value, infer(model, Kl{}).log_evidence().value);
+}
+
+TEST(Kl, RefusesSitesWithoutUnboundedSupport) {
+  const auto message = [](double (*log_t)(double, double)) -> std::string {
+    CustomLikelihood wall;
+    wall.name = "wall";
+    wall.log_density = log_t;
+    int calls = 0;
+    try {
+      (void)infer(one_weight(1.0, observe(wall, one(0))), Kl{}, {.progress = [&](const Iteration&) {
+                    ++calls;
+                    return Next::proceed;
+                  }});
+    } catch (const InvalidModel& error) {
+      EXPECT_EQ(calls, 0);
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_NE(message([](double eta, double) {
+              return eta > 1 ? -std::numeric_limits<double>::infinity() : 0.0;
+            }).find("needs unbounded support"),
+            std::string::npos);
+  EXPECT_NE(message([](double eta, double) { return std::sqrt(eta); }).find("nan"), std::string::npos);
+}
+
+TEST(Kl, OptionsAreChecked) {
+  EXPECT_EQ(name_of(make_method("kl", {{"kl.covariance", "full"}, {"kl.starts", "2"}})), "kl");
+  for (const auto& [name, value] : {std::pair{"kl.covariance", "round"},
+                                    {"kl.tolerance", "0"},
+                                    {"kl.starts", "0"},
+                                    {"kl.max_iterations", "1.5"},
+                                    {"kl.unknown", "1"}})
+    EXPECT_THROW((void)make_method("kl", {{name, value}}), InvalidOption) << name;
+  EXPECT_THROW((void)infer(one_weight(1.0, observe("poisson", one(1))), Kl{.covariance = "round"}), InvalidOption);
+}
+
+}  // namespace
+}  // namespace gaussmith
