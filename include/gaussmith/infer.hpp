@@ -46,7 +46,7 @@ struct Ep {
   EpMode mode = EpMode::automatic;
   double power = 1.0;    ///< Power of the sites in the tilted distributions.
   double damping = 1.0;  ///< Share of a step that is taken.
-  int max_iterations = 3000;
+  int max_iterations = 5000;
   double tolerance = 1e-8;  ///< Largest relative mismatch of tilted and marginal moments at the end.
 };
 

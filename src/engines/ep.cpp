@@ -66,13 +66,13 @@ class Plan {
     end = search_.sequential(options_.damping);
     if (final(end)) return end;
     note("sequential", "double loop", end);
-    return double_loop((options_.max_iterations - report_.iterations) / 4);
+    return double_loop((options_.max_iterations - report_.iterations) / 3);
   }
 
   /// The guaranteed loop far from the fixed point, cheap sweeps near it; without them if they do not converge.
   StageEnd double_loop(int most_sweeps) {
     start_at_half_power();
-    for (const double until : {1e-2, 1e-4, 0.0}) {
+    for (const double until : {1e-1, 1e-2, 1e-3, 0.0}) {
       StageEnd end = search_.double_loop(until, most_sweeps);
       if (end != StageEnd::close) return end;
       end = search_.parallel(milder_damping * options_.damping);

@@ -221,7 +221,7 @@ StageEnd EpSearch::double_loop(double until, int most_sweeps) {
     smallest_gap = std::min(smallest_gap, gap);
     if (idle > patience) return blocked > 0 ? StageEnd::improper_cavity : not_falling();
     if (out_of_sweeps()) return out_of_sweeps_reason();
-    if (report_.iterations >= last_sweep) return StageEnd::not_falling;
+    if (report_.iterations >= last_sweep) return StageEnd::share_spent;
   }
   return converged() ? StageEnd::converged : StageEnd::close;
 }

@@ -15,6 +15,8 @@ constexpr int patience = 8;
 constexpr double clearly_below = 0.9;
 /// A sweep that multiplies the mismatch by this was extrapolated too far.
 constexpr double too_far = 3.0;
+/// Halvings of a step that leaves the proper region: few while undamped, because damping is the next stage's business.
+constexpr int few_halvings = 3;
 constexpr int most_halvings = 8;
 
 Vector joined(const Vector& a, const Vector& b) {
@@ -44,7 +46,8 @@ StageEnd EpSearch::parallel(double damping) {
     if (outcome != Visit::proper || now_.mismatch > too_far * before) mixing.clear();
     // Shorter steps of the plain iteration until the Gaussian and its cavities are proper.
     double share = damping;
-    for (int halving = 0; outcome != Visit::proper && halving < most_halvings; ++halving, share *= 0.5) {
+    for (int halving = 0; outcome != Visit::proper && halving < (damping < 1.0 ? most_halvings : few_halvings);
+         ++halving, share *= 0.5) {
       if (out_of_sweeps()) return out_of_sweeps_reason();
       outcome = visit(between(start, target, share), kind);
     }

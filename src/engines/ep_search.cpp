@@ -32,6 +32,8 @@ std::string_view reason(StageEnd end) {
       return "K^-1 + T lost definiteness";
     case StageEnd::close:
       return "the fixed point is near";
+    case StageEnd::share_spent:
+      return "its share of the sweeps is used up";
     case StageEnd::limit:
       return "no sweeps were left";
     case StageEnd::stopped:

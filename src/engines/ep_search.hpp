@@ -17,6 +17,7 @@ enum class StageEnd {
   improper_cavity,  ///< Cavities without a positive variance that smaller steps did not mend.
   not_definite,     ///< K^-1 + T lost definiteness on every step that was tried.
   close,            ///< The mismatch is small enough for cheaper updates to take over.
+  share_spent,      ///< The sweeps set aside for this kind of update are used up.
   limit,            ///< No sweeps left.
   stopped           ///< The progress callback asked to stop.
 };
