@@ -2,7 +2,8 @@
 // Friedman's function and Boston housing. The protocol and the published figures are those of E. Challis and D. Barber,
 // Gaussian Kullback-Leibler approximate inference, JMLR 14 (2013), section 6.1; docs/reproduce/robust_regression.md
 // discusses the result.
-//   reproduce_robust_regression [--sets N] [--seed N] [--restarts N] [--threads N] [--only NAME] [--data FOLDER]
+//   reproduce_robust_regression [--sets N] [--seed N] [--restarts N] [--start L] [--threads N] [--only NAME]
+//     [--data FOLDER]
 #include <gaussmith/gaussmith.hpp>
 
 #include <algorithm>
@@ -29,6 +30,7 @@ struct Options {
   int sets = 10;
   std::uint64_t seed = 1;
   int restarts = 1;
+  double start = 0.0;  ///< First length-scale, in standard deviations of the input; 0 takes √(number of inputs).
   int threads = 1;
   std::string only = {};
   std::filesystem::path data = "data";
@@ -45,12 +47,11 @@ const std::vector<double>& candidate_scales() {
   return scales;
 }
 
-/// Inputs, responses and, where they are known, the function without noise and the rows that are no outliers.
+/// Inputs, responses and, where it is known, the function without noise.
 struct Part {
   gs::Matrix x;
   gs::Vector y;
   gs::Vector f = {};
-  std::vector<gs::Index> regular = {};
 };
 
 struct Split {
@@ -61,14 +62,13 @@ struct Split {
 
 /// x ~ N(0, 1), f = 0.3 + 0.4 x + 0.5 sin(2.7 x) + 1.1 / (1 + x^2); noise of sd 0.1, of sd 1 with probability 0.05.
 Part neal_part(gs::Index rows, gs::Random& random) {
-  Part part{.x = gs::Matrix(rows, 1), .y = gs::Vector(rows), .f = gs::Vector(rows), .regular = {}};
+  Part part{.x = gs::Matrix(rows, 1), .y = gs::Vector(rows), .f = gs::Vector(rows)};
   for (gs::Index n = 0; n < rows; ++n) {
     const double x = random.normal();
     part.x(n, 0) = x;
     part.f(n) = 0.3 + 0.4 * x + 0.5 * std::sin(2.7 * x) + 1.1 / (1.0 + x * x);
-    const bool outlier = random.uniform() < 0.05;
-    part.y(n) = part.f(n) + (outlier ? 1.0 : 0.1) * random.normal();
-    if (!outlier) part.regular.push_back(n);
+    const double noise_sd = random.uniform() < 0.05 ? 1.0 : 0.1;
+    part.y(n) = part.f(n) + noise_sd * random.normal();
   }
   return part;
 }
@@ -76,7 +76,7 @@ Part neal_part(gs::Index rows, gs::Random& random) {
 /// Ten uniform inputs of which five matter, unit noise.
 Part friedman_part(gs::Index rows, gs::Random& random) {
   constexpr gs::Index columns = 10;
-  Part part{.x = gs::Matrix(rows, columns), .y = gs::Vector(rows), .f = gs::Vector(rows), .regular = {}};
+  Part part{.x = gs::Matrix(rows, columns), .y = gs::Vector(rows), .f = gs::Vector(rows)};
   for (gs::Index n = 0; n < rows; ++n) {
     for (gs::Index d = 0; d < columns; ++d) part.x(n, d) = random.uniform();
     const auto x = part.x.row(n);
@@ -155,14 +155,17 @@ void normalise(Split& split) {
 
 // ---- Fitting
 
+/// How well test values are predicted.
+struct Score {
+  double log_density = NAN;    ///< Mean log predictive density.
+  double squared_error = NAN;  ///< Mean.
+};
+
 /// What one method did on one set.
 struct Outcome {
   double log_evidence = 0.0;
-  double log_density = 0.0;            ///< Mean log predictive density of the test responses.
-  double squared_error = 0.0;          ///< Mean, of the test responses.
-  double function_error = 0.0;         ///< Mean squared error of the noise-free function; NaN if that is not known.
-  double regular_log_density = 0.0;    ///< On test rows that are no outliers; NaN if all rows are alike.
-  double regular_squared_error = 0.0;  ///< The same.
+  Score responses;  ///< Of the test responses as they are.
+  Score function;   ///< With the function without noise in their place; NaN if that is not known.
   double scale = 0.0;
 };
 
@@ -179,28 +182,27 @@ struct Conduct {
   int negative = 0;        ///< Fits with negative site precisions.
   std::vector<int> sweeps;
   double seconds = 0.0;
-  std::map<std::string, int> last_notes;
+  std::map<std::string, int> last_notes;  ///< The last switch of a cold start that was more than parallel.
+  std::map<std::string, int> troubles;    ///< What learning or a cold start said that did not converge.
 };
 
-/// Squared exponential with a length-scale for every input, plus white noise in the latent function.
-gs::Model student_model(const Part& train, double scale) {
+gs::KernelHandle squared_exponential(const Part& train, double start) {
   const auto columns = static_cast<std::size_t>(train.x.cols());
-  const std::vector<double> lengthscales(columns, std::sqrt(static_cast<double>(columns)));
+  const double lengthscale = start > 0.0 ? start : std::sqrt(static_cast<double>(columns));
+  return gs::make_kernel("se", {{"signal_sd", {1.0}}, {"lengthscale", std::vector<double>(columns, lengthscale)}});
+}
+
+/// A length-scale for every input, plus white noise in the latent function.
+gs::Model student_model(const Part& train, double scale, double start) {
+  const auto kernel = gs::sum({squared_exponential(train, start), gs::make_kernel("white", {{"signal_sd", {0.1}}})});
   return {
-      .prior = gs::GaussianProcess{.inputs = train.x,
-                                   .kernel = gs::sum(
-                                       {gs::make_kernel("se", {{"signal_sd", {1.0}}, {"lengthscale", lengthscales}}),
-                                        gs::make_kernel("white", {{"signal_sd", {0.1}}})})},
+      .prior = gs::GaussianProcess{.inputs = train.x, .kernel = kernel},
       .sites = {gs::observe("student-t", train.y, {{"nu", gs::one(degrees_of_freedom)}, {"scale", gs::one(scale)}})}};
 }
 
 /// The same process without the white noise, which Gaussian observation noise would only double.
-gs::Model gaussian_model(const Part& train) {
-  const auto columns = static_cast<std::size_t>(train.x.cols());
-  const std::vector<double> lengthscales(columns, std::sqrt(static_cast<double>(columns)));
-  return {.prior = gs::GaussianProcess{.inputs = train.x,
-                                       .kernel = gs::make_kernel(
-                                           "se", {{"signal_sd", {1.0}}, {"lengthscale", lengthscales}})},
+gs::Model gaussian_model(const Part& train, double start) {
+  return {.prior = gs::GaussianProcess{.inputs = train.x, .kernel = squared_exponential(train, start)},
           .sites = {gs::observe("gaussian", train.y, {{"variance", gs::one(0.1)}})}};
 }
 
@@ -208,8 +210,14 @@ void keep_conduct(const gs::Learned& learned, const gs::Report& cold, double col
   ++conduct.fits;
   conduct.evaluations += learned.report.evaluations;
   conduct.failed_evaluations += learned.report.failed_evaluations;
-  if (learned.report.status != gs::Status::converged) ++conduct.learning_not_converged;
-  if (!cold.converged()) ++conduct.cold_not_converged;
+  if (learned.report.status != gs::Status::converged) {
+    ++conduct.learning_not_converged;
+    ++conduct.troubles["learning " + std::string(gs::to_string(learned.report.status))];
+  }
+  if (!cold.converged()) {
+    ++conduct.cold_not_converged;
+    ++conduct.troubles["cold run " + std::string(gs::to_string(cold.status)) + ", " + cold.message];
+  }
   if (!cold.notes.empty()) {
     ++conduct.escalated;
     const std::string& note = cold.notes.back();
@@ -226,7 +234,6 @@ void keep_conduct(const gs::Learned& learned, const gs::Report& cold, double col
 
 gs::Learned learn(const gs::Model& model, const gs::Method& method, const Options& options, Conduct& conduct) {
   gs::LearnOptions learning;
-  learning.fixed = {};
   for (const gs::Parameter& parameter : model.parameters())
     if (parameter.name == "sites[0].nu" || parameter.name == "sites[0].scale") learning.fixed.insert(parameter.name);
   learning.default_bounds = {.lower = 1e-3, .upper = 1e3};
@@ -247,17 +254,13 @@ double mean_log_density(const gs::Posterior& posterior, const Part& part) {
 
 Outcome judge(const gs::Posterior& posterior, const Part& test, double scale) {
   const gs::Prediction prediction = posterior.predict(test.x);
-  const gs::Vector density = prediction.log_density(test.y);
-  const gs::Vector error = (prediction.latent_mean() - test.y).cwiseAbs2();
-  Outcome outcome;
-  outcome.log_evidence = posterior.log_evidence().value;
-  outcome.log_density = density.mean();
-  outcome.squared_error = error.mean();
-  outcome.function_error = test.f.size() > 0 ? (prediction.latent_mean() - test.f).cwiseAbs2().mean() : NAN;
-  outcome.regular_log_density = test.regular.empty() ? NAN : density(test.regular).mean();
-  outcome.regular_squared_error = test.regular.empty() ? NAN : error(test.regular).mean();
-  outcome.scale = scale;
-  return outcome;
+  const auto score = [&](const gs::Vector& y) {
+    return Score{prediction.log_density(y).mean(), (prediction.latent_mean() - y).cwiseAbs2().mean()};
+  };
+  return {.log_evidence = posterior.log_evidence().value,
+          .responses = score(test.y),
+          .function = test.f.size() > 0 ? score(test.f) : Score{},
+          .scale = scale};
 }
 
 /// The covariance is learned by evidence at every candidate scale; the validation part chooses among them.
@@ -265,7 +268,7 @@ Outcome fit_student(const Split& split, const gs::Method& method, const Options&
   double best = -INFINITY;
   Outcome outcome;
   for (const double scale : candidate_scales()) {
-    const gs::Learned learned = learn(student_model(split.train, scale), method, options, conduct);
+    const gs::Learned learned = learn(student_model(split.train, scale, options.start), method, options, conduct);
     const double score = mean_log_density(learned.posterior, split.validation);
     if (score > best) {
       best = score;
@@ -276,7 +279,7 @@ Outcome fit_student(const Split& split, const gs::Method& method, const Options&
 }
 
 Outcome fit_gaussian(const Split& split, const gs::Method& method, const Options& options, Conduct& conduct) {
-  const gs::Learned learned = learn(gaussian_model(split.train), method, options, conduct);
+  const gs::Learned learned = learn(gaussian_model(split.train, options.start), method, options, conduct);
   return judge(learned.posterior, split.test, NAN);
 }
 
@@ -293,9 +296,10 @@ Figure average(const std::vector<double>& values) {
   return {v.mean(), n > 1 ? std::sqrt((v.array() - v.mean()).square().sum() / (n - 1.0) / n) : NAN};
 }
 
-Figure average(const std::vector<Outcome>& outcomes, double Outcome::*field, double factor = 1.0) {
+template <class Field>
+Figure average(const std::vector<Outcome>& outcomes, Field field) {
   std::vector<double> values;
-  for (const Outcome& outcome : outcomes) values.push_back(factor * outcome.*field);
+  for (const Outcome& outcome : outcomes) values.push_back(field(outcome));
   return average(values);
 }
 
@@ -336,48 +340,57 @@ struct Study {
   Conduct conduct;
 };
 
-void print_results(const std::vector<Study>& studies) {
-  std::printf(
-      "| data | noise, method | MLPD | published | MSE x 100 | published | MSE of f x 100 | log evidence | published "
-      "| scale |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
-  for (const Study& study : studies) {
-    const auto found = published().find({study.name, study.method});
-    const Published there = found == published().end() ? Published{} : found->second;
-    const auto row = [&](const std::string& rows, double Outcome::*density, double Outcome::*error) {
-      std::printf("| %s%s | %s, %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", study.name.c_str(), rows.c_str(),
-                  study.method == "exact" ? "Gaussian" : "Student-t", std::string(study.method).c_str(),
-                  print(average(study.outcomes, density), 3).c_str(), print(there.log_density, 2).c_str(),
-                  print(average(study.outcomes, error, 100.0), 2).c_str(), print(there.squared_error, 1).c_str(),
-                  print(average(study.outcomes, &Outcome::function_error, 100.0), 2).c_str(),
-                  print(average(study.outcomes, &Outcome::log_evidence), 1).c_str(),
-                  print(there.log_evidence, 0).c_str(), print(average(study.outcomes, &Outcome::scale), 2).c_str());
-    };
-    row("", &Outcome::log_density, &Outcome::squared_error);
-    if (std::isfinite(study.outcomes.front().regular_log_density))
-      row(", test rows without outliers", &Outcome::regular_log_density, &Outcome::regular_squared_error);
-  }
+void print_row(const Study& study, const std::string& targets, Score Outcome::*score) {
+  const auto found = published().find({study.name, study.method});
+  const Published there = found == published().end() ? Published{} : found->second;
+  const auto density = [&](const Outcome& outcome) { return (outcome.*score).log_density; };
+  const auto error = [&](const Outcome& outcome) { return 100.0 * (outcome.*score).squared_error; };
+  const auto evidence = [](const Outcome& outcome) { return outcome.log_evidence; };
+  const auto scale = [](const Outcome& outcome) { return outcome.scale; };
+  std::printf("| %s, %s | %s, %s | %s | %s | %s | %s | %s | %s | %s |\n", study.name.c_str(), targets.c_str(),
+              study.method == "exact" ? "Gaussian" : "Student-t", std::string(study.method).c_str(),
+              print(average(study.outcomes, density), 3).c_str(), print(there.log_density, 2).c_str(),
+              print(average(study.outcomes, error), 2).c_str(), print(there.squared_error, 1).c_str(),
+              print(average(study.outcomes, evidence), 1).c_str(), print(there.log_evidence, 0).c_str(),
+              print(average(study.outcomes, scale), 2).c_str());
 }
 
-/// EP minus Laplace on the same sets: the sets' own differences drop out.
+void print_results(const std::vector<Study>& studies) {
+  std::printf(
+      "| data, test values | noise, method | MLPD | published | MSE x 100 | published | log evidence | published | "
+      "scale |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
+  for (const Study& study : studies) print_row(study, "responses", &Outcome::responses);
+  for (const Study& study : studies)
+    if (study.name != "Boston") print_row(study, "noise-free", &Outcome::function);
+}
+
+/// EP minus Laplace on the same sets: what the sets themselves differ in drops out.
+void print_pair(const Study& ep, const Study& laplace, const std::string& targets, Score Outcome::*score) {
+  std::vector<double> density, error;
+  for (std::size_t s = 0; s < ep.outcomes.size(); ++s) {
+    const Score& a = ep.outcomes[s].*score;
+    const Score& b = laplace.outcomes[s].*score;
+    density.push_back(a.log_density - b.log_density);
+    error.push_back(100.0 * (a.squared_error - b.squared_error));
+  }
+  const auto denser = std::count_if(density.begin(), density.end(), [](double d) { return d > 0.0; });
+  const auto closer = std::count_if(error.begin(), error.end(), [](double d) { return d < 0.0; });
+  std::printf("| %s, %s | %s | %d of %zu | %s | %d of %zu |\n", ep.name.c_str(), targets.c_str(),
+              print(average(density), 3).c_str(), static_cast<int>(denser), density.size(),
+              print(average(error), 2).c_str(), static_cast<int>(closer), error.size());
+}
+
 void print_pairs(const std::vector<Study>& studies) {
   std::printf(
-      "\n| data | MLPD, EP − Laplace | sets with higher MLPD | MSE x 100, EP − Laplace | sets with lower MSE |\n"
-      "| --- | --- | --- | --- | --- |\n");
+      "\n| data, test values | MLPD, EP − Laplace | sets with higher MLPD | MSE x 100, EP − Laplace | sets with lower "
+      "MSE |\n| --- | --- | --- | --- | --- |\n");
   for (const Study& ep : studies) {
     if (ep.method != "ep") continue;
     const auto laplace = std::find_if(studies.begin(), studies.end(), [&](const Study& other) {
       return other.name == ep.name && other.method == "laplace";
     });
-    std::vector<double> density, error;
-    int denser = 0, closer = 0;
-    for (std::size_t s = 0; s < ep.outcomes.size(); ++s) {
-      density.push_back(ep.outcomes[s].log_density - laplace->outcomes[s].log_density);
-      error.push_back(100.0 * (ep.outcomes[s].squared_error - laplace->outcomes[s].squared_error));
-      denser += density.back() > 0.0 ? 1 : 0;
-      closer += error.back() < 0.0 ? 1 : 0;
-    }
-    std::printf("| %s | %s | %d of %zu | %s | %d of %zu |\n", ep.name.c_str(), print(average(density), 3).c_str(),
-                denser, density.size(), print(average(error), 2).c_str(), closer, error.size());
+    print_pair(ep, *laplace, "responses", &Outcome::responses);
+    if (ep.name != "Boston") print_pair(ep, *laplace, "noise-free", &Outcome::function);
   }
 }
 
@@ -397,10 +410,14 @@ void print_conduct(const std::vector<Study>& studies) {
                 c.learning_not_converged, c.cold_not_converged, sweeps[last / 2], sweeps[last * 9 / 10], sweeps[last],
                 c.escalated, c.lowered_power, c.another_answer, c.negative, c.seconds);
   }
-  for (const Study& study : studies)
+  for (const Study& study : studies) {
     for (const auto& [note, count] : study.conduct.last_notes)
-      std::printf("\n%s, %s, last switch of %d cold runs: %s", study.name.c_str(), std::string(study.method).c_str(),
+      std::printf("\n- %s, %s, last switch of %d cold runs: %s", study.name.c_str(), std::string(study.method).c_str(),
                   count, note.c_str());
+    for (const auto& [trouble, count] : study.conduct.troubles)
+      std::printf("\n- %s, %s, %d times: %s", study.name.c_str(), std::string(study.method).c_str(), count,
+                  trouble.c_str());
+  }
   std::printf("\n");
 }
 
@@ -419,7 +436,7 @@ void run(const Options& options) {
     for (const auto& [method, unused] : methods)
       studies.push_back({.name = name, .method = method, .outcomes = {}, .conduct = {}});
     for (int set = 0; set < options.sets; ++set) {
-      // One seed a set: more sets leave the earlier ones as they are, and the three kinds of data are apart.
+      // One seed a set, so that more sets leave the earlier ones as they are.
       gs::Random random(1000 * options.seed + static_cast<std::uint64_t>(set));
       Split split = name == "Neal" ? neal(random) : name == "Friedman" ? friedman(random) : boston(table, random);
       normalise(split);
@@ -430,8 +447,8 @@ void run(const Options& options) {
                                                          : fit_student(split, method, options, study.conduct));
         const Outcome& o = study.outcomes.back();
         std::fprintf(stderr, "%-8s set %2d %-8s log density %7.3f, squared error %6.4f, scale %.2f, %6.1f s so far\n",
-                     name.c_str(), set, std::string(study.method).c_str(), o.log_density, o.squared_error, o.scale,
-                     study.conduct.seconds);
+                     name.c_str(), set, std::string(study.method).c_str(), o.responses.log_density,
+                     o.responses.squared_error, o.scale, study.conduct.seconds);
       }
     }
   }
@@ -454,6 +471,8 @@ Options parse(int argc, char** argv) {
       options.seed = std::stoull(value);
     } else if (name == "--restarts") {
       options.restarts = std::stoi(value);
+    } else if (name == "--start") {
+      options.start = std::stod(value);
     } else if (name == "--threads") {
       options.threads = std::stoi(value);
     } else if (name == "--only") {
@@ -462,7 +481,7 @@ Options parse(int argc, char** argv) {
       options.data = value;
     } else {
       throw std::invalid_argument("unknown option " + name +
-                                  "; there are --sets --seed --restarts --threads --only --data");
+                                  "; there are --sets --seed --restarts --start --threads --only --data");
     }
   }
   if (!options.only.empty() && options.only != "Neal" && options.only != "Friedman" && options.only != "Boston")
