@@ -2,8 +2,8 @@
 // Friedman's function and Boston housing. The protocol and the published figures are those of E. Challis and D. Barber,
 // Gaussian Kullback-Leibler approximate inference, JMLR 14 (2013), section 6.1; docs/reproduce/robust_regression.md
 // discusses the result.
-//   reproduce_robust_regression [--sets N] [--seed N] [--restarts N] [--start L] [--threads N] [--only NAME]
-//     [--data FOLDER]
+//   reproduce_robust_regression [--sets N] [--seed N] [--restarts N] [--start L] [--scale S] [--threads N]
+//     [--only NAME] [--data FOLDER]
 #include <gaussmith/gaussmith.hpp>
 
 #include <algorithm>
@@ -31,6 +31,8 @@ struct Options {
   std::uint64_t seed = 1;
   int restarts = 1;
   double start = 0.0;  ///< First length-scale, in standard deviations of the input; 0 takes √(number of inputs).
+  /// Candidates for the scale of the noise, in standard deviations of the training responses.
+  std::vector<double> scales = {0.05, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4};
   int threads = 1;
   std::string only = {};
   std::filesystem::path data = "data";
@@ -40,12 +42,6 @@ constexpr gs::Index training_rows = 100;
 constexpr gs::Index validation_rows = 100;
 constexpr gs::Index synthetic_test_rows = 100;
 constexpr double degrees_of_freedom = 3.0;
-
-/// Candidates for the scale of the noise, in standard deviations of the training responses.
-const std::vector<double>& candidate_scales() {
-  static const std::vector<double> scales = {0.05, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4};
-  return scales;
-}
 
 /// Inputs, responses and, where it is known, the function without noise.
 struct Part {
@@ -166,6 +162,7 @@ struct Outcome {
   double log_evidence = 0.0;
   Score responses;  ///< Of the test responses as they are.
   Score function;   ///< With the function without noise in their place; NaN if that is not known.
+  Score rival;      ///< Of the test responses, by the other Student-t method at this method's parameters.
   double scale = 0.0;
 };
 
@@ -260,19 +257,23 @@ Outcome judge(const gs::Posterior& posterior, const Part& test, double scale) {
   return {.log_evidence = posterior.log_evidence().value,
           .responses = score(test.y),
           .function = test.f.size() > 0 ? score(test.f) : Score{},
+          .rival = {},
           .scale = scale};
 }
 
 /// The covariance is learned by evidence at every candidate scale; the validation part chooses among them.
-Outcome fit_student(const Split& split, const gs::Method& method, const Options& options, Conduct& conduct) {
+Outcome fit_student(const Split& split, const gs::Method& method, const gs::Method& rival, const Options& options,
+                    Conduct& conduct) {
   double best = -INFINITY;
   Outcome outcome;
-  for (const double scale : candidate_scales()) {
+  for (const double scale : options.scales) {
     const gs::Learned learned = learn(student_model(split.train, scale, options.start), method, options, conduct);
     const double score = mean_log_density(learned.posterior, split.validation);
     if (score > best) {
       best = score;
       outcome = judge(learned.posterior, split.test, scale);
+      const gs::Run run{.threads = options.threads};
+      outcome.rival = judge(gs::infer(learned.posterior.model(), rival, run), split.test, scale).responses;
     }
   }
   return outcome;
@@ -365,17 +366,19 @@ void print_results(const std::vector<Study>& studies) {
 }
 
 /// EP minus Laplace on the same sets: what the sets themselves differ in drops out.
-void print_pair(const Study& ep, const Study& laplace, const std::string& targets, Score Outcome::*score) {
+template <class EpScore, class LaplaceScore>
+void print_pair(const Study& ep, const Study& laplace, const std::string& what, EpScore of_ep,
+                LaplaceScore of_laplace) {
   std::vector<double> density, error;
   for (std::size_t s = 0; s < ep.outcomes.size(); ++s) {
-    const Score& a = ep.outcomes[s].*score;
-    const Score& b = laplace.outcomes[s].*score;
+    const Score a = of_ep(ep.outcomes[s], laplace.outcomes[s]);
+    const Score b = of_laplace(ep.outcomes[s], laplace.outcomes[s]);
     density.push_back(a.log_density - b.log_density);
     error.push_back(100.0 * (a.squared_error - b.squared_error));
   }
   const auto denser = std::count_if(density.begin(), density.end(), [](double d) { return d > 0.0; });
   const auto closer = std::count_if(error.begin(), error.end(), [](double d) { return d < 0.0; });
-  std::printf("| %s, %s | %s | %d of %zu | %s | %d of %zu |\n", ep.name.c_str(), targets.c_str(),
+  std::printf("| %s, %s | %s | %d of %zu | %s | %d of %zu |\n", ep.name.c_str(), what.c_str(),
               print(average(density), 3).c_str(), static_cast<int>(denser), density.size(),
               print(average(error), 2).c_str(), static_cast<int>(closer), error.size());
 }
@@ -384,13 +387,21 @@ void print_pairs(const std::vector<Study>& studies) {
   std::printf(
       "\n| data, test values | MLPD, EP − Laplace | sets with higher MLPD | MSE x 100, EP − Laplace | sets with lower "
       "MSE |\n| --- | --- | --- | --- | --- |\n");
+  const auto ep_own = [](const Outcome& ep, const Outcome&) { return ep.responses; };
+  const auto ep_function = [](const Outcome& ep, const Outcome&) { return ep.function; };
+  const auto ep_at_laplace = [](const Outcome&, const Outcome& laplace) { return laplace.rival; };
+  const auto laplace_own = [](const Outcome&, const Outcome& laplace) { return laplace.responses; };
+  const auto laplace_function = [](const Outcome&, const Outcome& laplace) { return laplace.function; };
+  const auto laplace_at_ep = [](const Outcome& ep, const Outcome&) { return ep.rival; };
   for (const Study& ep : studies) {
     if (ep.method != "ep") continue;
     const auto laplace = std::find_if(studies.begin(), studies.end(), [&](const Study& other) {
       return other.name == ep.name && other.method == "laplace";
     });
-    print_pair(ep, *laplace, "responses", &Outcome::responses);
-    if (ep.name != "Boston") print_pair(ep, *laplace, "noise-free", &Outcome::function);
+    print_pair(ep, *laplace, "responses", ep_own, laplace_own);
+    print_pair(ep, *laplace, "responses, both at EP's parameters", ep_own, laplace_at_ep);
+    print_pair(ep, *laplace, "responses, both at Laplace's parameters", ep_at_laplace, laplace_own);
+    if (ep.name != "Boston") print_pair(ep, *laplace, "noise-free", ep_function, laplace_function);
   }
 }
 
@@ -443,8 +454,9 @@ void run(const Options& options) {
       for (std::size_t m = 0; m < methods.size(); ++m) {
         Study& study = studies[first + m];
         const auto& method = methods[m].second;
+        const gs::Method rival = study.method == "ep" ? gs::Method(gs::Laplace{}) : gs::Method(gs::Ep{});
         study.outcomes.push_back(study.method == "exact" ? fit_gaussian(split, method, options, study.conduct)
-                                                         : fit_student(split, method, options, study.conduct));
+                                                         : fit_student(split, method, rival, options, study.conduct));
         const Outcome& o = study.outcomes.back();
         std::fprintf(stderr, "%-8s set %2d %-8s log density %7.3f, squared error %6.4f, scale %.2f, %6.1f s so far\n",
                      name.c_str(), set, std::string(study.method).c_str(), o.responses.log_density,
@@ -473,6 +485,8 @@ Options parse(int argc, char** argv) {
       options.restarts = std::stoi(value);
     } else if (name == "--start") {
       options.start = std::stod(value);
+    } else if (name == "--scale") {
+      options.scales = {std::stod(value)};
     } else if (name == "--threads") {
       options.threads = std::stoi(value);
     } else if (name == "--only") {
@@ -481,7 +495,7 @@ Options parse(int argc, char** argv) {
       options.data = value;
     } else {
       throw std::invalid_argument("unknown option " + name +
-                                  "; there are --sets --seed --restarts --start --threads --only --data");
+                                  "; there are --sets --seed --restarts --start --scale --threads --only --data");
     }
   }
   if (!options.only.empty() && options.only != "Neal" && options.only != "Friedman" && options.only != "Boston")
