@@ -32,6 +32,8 @@ constexpr int steps_a_site = 2;
 /// Outer steps without a gap clearly below the smallest one before the loop is given up.
 constexpr int patience = 12;
 constexpr double clearly_below = 0.95;
+/// Outer steps in a row whose marginals leave EP itself an improper cavity: then there is no fixed point nearby.
+constexpr int most_improper = 20;
 /// A free energy lower by this share is progress too.
 constexpr double small_gain = 1e-7;
 /// Steps of the surrogate grow while they lower the free energy.
@@ -155,6 +157,7 @@ StageEnd EpSearch::double_loop(double until, int most_sweeps) {
   double last_free_energy = std::numeric_limits<double>::infinity();
   double stride = 1.0;
   int idle = 0;
+  int improper = 0;
   while (!converged() && now_.mismatch > until) {
     tilt_from_surrogate(inner);
     for (int sweep = 0; sweep < most_inner_sweeps; ++sweep) {
@@ -217,6 +220,8 @@ StageEnd EpSearch::double_loop(double until, int most_sweeps) {
     moments_.tilt(now_);
     keep_best();
     tell("double loop");
+    improper = now_.improper > 0 ? improper + 1 : 0;
+    if (improper > most_improper) return StageEnd::improper_cavity;
     idle = progress || gap < clearly_below * smallest_gap ? 0 : idle + 1;
     smallest_gap = std::min(smallest_gap, gap);
     if (idle > patience) return blocked > 0 ? StageEnd::improper_cavity : not_falling();

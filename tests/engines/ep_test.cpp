@@ -260,14 +260,28 @@ TEST(Ep, EscalatesForTheReasonItStates) {
     std::uint64_t seed;
     const char* expected;
   };
-  for (const Case& c : {Case{0, "because cavities lost their positive variance"},
-                        Case{0, "because the moment mismatch stopped falling"}}) {
+  for (const Case& c : {Case{404, "parallel -> damped, because K^-1 + T lost definiteness"},
+                        Case{0, "because cavities lost their positive variance"},
+                        Case{40, "because the moment mismatch stopped falling"}}) {
     const Posterior q = infer(hard_problem(c.seed).model, Ep{});
     EXPECT_TRUE(q.report().converged()) << q.report().brief();
     std::string all;
     for (const std::string& note : q.report().notes) all += note + "\n";
     EXPECT_NE(all.find(c.expected), std::string::npos) << all;
   }
+}
+
+TEST(Ep, LowersThePowerLastAndSaysSo) {
+  const Posterior q = infer(hard_problem(351).model, Ep{});
+  ASSERT_TRUE(q.report().converged()) << q.report().brief();
+  EXPECT_LT(std::get<Ep>(q.method()).power, 1.0);
+  EXPECT_TRUE(q.report().substituted);
+  ASSERT_FALSE(q.report().warnings.empty());
+  EXPECT_NE(q.report().warnings[0].find("the power was lowered from 1 to"), std::string::npos);
+  // It is the fixed point that was asked for at that power.
+  const Posterior same =
+      infer(hard_problem(351).model, Ep{.power = std::get<Ep>(q.method()).power}, {.warm_start = &q});
+  EXPECT_EQ(same.report().iterations, 0);
 }
 
 TEST(Ep, StopsWhenAskedWithWhatItHas) {
