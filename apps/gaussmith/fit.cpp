@@ -212,6 +212,9 @@ Outcome run_fit(const FitArguments& arguments, const CommonOptions& common) {
   outcome.notes = prepared.notes;
   outcome.warnings = prepared.warnings;
   outcome.warnings.insert(outcome.warnings.end(), report.warnings.begin(), report.warnings.end());
+  if (learning != nullptr) {
+    outcome.warnings.insert(outcome.warnings.end(), learning->warnings.begin(), learning->warnings.end());
+  }
   if (!report.converged()) {
     outcome.warnings.push_back("inference did not converge: " + report.message);
   } else if (!converged) {

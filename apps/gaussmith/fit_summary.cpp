@@ -36,13 +36,32 @@ std::string evidence_in_words(EvidenceKind kind) {
   return "an estimate from sampling";
 }
 
-std::string method_in_words(std::string_view method) {
+std::string method_in_words(const Method& method) {
+  std::string text(name_of(method));
+  for (const auto& [name, value] : options_of(method, true)) {
+    text += fmt::format(", {} = {}", name, value);
+  }
   for (const auto& info : method_catalogue()) {
-    if (info.name == method) {
-      return fmt::format("{}: {}", method, info.summary);
+    if (info.name == name_of(method)) {
+      text += ": " + info.summary;
     }
   }
-  return std::string(method);
+  return text;
+}
+
+/// The decisions of a run, the first and the last of them where there are many.
+std::string path_lines(const std::vector<std::string>& notes) {
+  constexpr std::size_t most = 10;
+  constexpr std::size_t ends = 4;
+  std::string out;
+  for (std::size_t i = 0; i < notes.size(); ++i) {
+    if (notes.size() > most && i == ends) {
+      line(out, "", fmt::format("... {} more (all with --json)", notes.size() - 2 * ends));
+      i = notes.size() - ends;
+    }
+    line(out, i == 0 ? "Path" : "", notes[i]);
+  }
+  return out;
 }
 
 std::string convergence(const Report& report) {
@@ -175,7 +194,7 @@ std::string summarise(const FitSummary& summary) {
   std::string out;
   line(out, "Data", summary.data_line);
   line(out, "Model", summary.model_line);
-  line(out, "Method", method_in_words(name_of(posterior.method())));
+  line(out, "Method", method_in_words(posterior.method()));
   line(out, "Core", report.core);
   line(out, "Converged", convergence(report));
   line(out, "Evidence",
@@ -197,9 +216,7 @@ std::string summarise(const FitSummary& summary) {
   if (summary.leave_one_out) {
     line(out, "Left out", left_out_line(*summary.leave_one_out));
   }
-  for (const std::string& note : report.notes) {
-    line(out, &note == &report.notes.front() ? "Path" : "", note);
-  }
+  out += path_lines(report.notes);
   if (report.negative_precisions > 0) {
     line(out, "Negative",
          fmt::format("{} with negative precision: the likelihood discounts them",

@@ -44,8 +44,9 @@ enum class EpMode {
 /// Expectation propagation (docs/engines/ep.md). Takes every site.
 struct Ep {
   EpMode mode = EpMode::automatic;
-  double power = 1.0;    ///< Power of the sites in the tilted distributions.
-  double damping = 1.0;  ///< Share of a step that is taken.
+  double power = 1.0;      ///< Power of the sites in the tilted distributions.
+  double damping = 1.0;    ///< Share of a step that is taken.
+  double min_power = 0.2;  ///< How far `automatic` may lower the power as its last resort.
   int max_iterations = 5000;
   double tolerance = 1e-8;  ///< Largest relative mismatch of tilted and marginal moments at the end.
 };
@@ -75,6 +76,11 @@ struct MethodInfo {
 
 /// The name of a method: "laplace".
 [[nodiscard]] std::string_view name_of(const Method& method);
+
+/// The options of a method and their values as text: {"ep.power", "0.5"}, all of them or those that are not the
+/// default.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> options_of(const Method& method,
+                                                                          bool only_changed = false);
 
 /// Precision tau_n and shift nu_n of every site: q(w) ∝ N(w | mean, covariance) exp(nu'eta - eta' diag(tau) eta / 2).
 struct SiteApproximation {

@@ -46,6 +46,7 @@ struct LearnedParameter {
 
 struct LearnReport {
   Status status = Status::converged;
+  std::vector<std::string> warnings;
   std::string message;
   int evaluations = 0;
   int failed_evaluations = 0;  ///< Steps that left the valid region and were recovered from.

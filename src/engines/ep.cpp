@@ -36,8 +36,8 @@ class Plan {
     }
     StageEnd end = at_one_power();
     for (const double share : lower_powers) {
-      if (final(end)) break;
       const double to = share * options_.power;
+      if (final(end) || to < options_.min_power) break;
       note(fmt::format("power {:.2g}", search_.power()), fmt::format("power {:.2g}", to), end);
       search_.set_power(to);
       end = at_one_power();
@@ -67,7 +67,7 @@ class Plan {
     end = search_.sequential(options_.damping);
     if (final(end)) return end;
     note("sequential", "double loop", end);
-    return double_loop((options_.max_iterations - report_.iterations) / 3);
+    return double_loop((options_.max_iterations - report_.iterations) / 5);
   }
 
   /// The guaranteed loop far from the fixed point, cheap sweeps near it; without them if they do not converge.

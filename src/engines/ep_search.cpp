@@ -33,7 +33,7 @@ std::string_view reason(StageEnd end) {
     case StageEnd::close:
       return "the fixed point is near";
     case StageEnd::share_spent:
-      return "its share of the sweeps is used up";
+      return "the double loop used up its share of the sweeps";
     case StageEnd::limit:
       return "no sweeps were left";
     case StageEnd::stopped:

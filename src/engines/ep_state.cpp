@@ -79,8 +79,10 @@ void EpMoments::tilt(EpState& state) const {
     // 1/2 log(v_cavity / v) + 1/2 (m_cavity - m)^2 / v_cavity.
     sum += state.log_normaliser(i) + 0.5 * std::log(state.cavity_variance(i) / v) +
            0.5 * move * move / state.cavity_variance(i);
-    raise(state.mean_mismatch, std::abs(state.tilted_mean(i) - state.point.eta(i)) / std::sqrt(v));
-    raise(state.variance_mismatch, std::abs(state.tilted_variance(i) / v - 1.0));
+    // A share of a site moves the moments by a share only: per unit of power the comparison means the same at all
+    // powers.
+    raise(state.mean_mismatch, std::abs(state.tilted_mean(i) - state.point.eta(i)) / (power_ * std::sqrt(v)));
+    raise(state.variance_mismatch, std::abs(state.tilted_variance(i) / v - 1.0) / power_);
   }
   state.mismatch = state.improper > 0 ? infinity : std::max(state.mean_mismatch, state.variance_mismatch);
   state.log_evidence = sum / power_ - 0.5 * core_->inner(state.point, state.point) - core_->half_log_det();

@@ -19,8 +19,8 @@ struct EpState {
 
   Index inaccurate = 0;  ///< Rows whose tilted moments did not reach the accuracy that sites promise.
 
-  double mean_mismatch = 0.0;      ///< Largest |tilted mean - mean| / sd.
-  double variance_mismatch = 0.0;  ///< Largest |tilted variance / variance - 1|.
+  double mean_mismatch = 0.0;      ///< Largest |tilted mean - mean| / (power sd).
+  double variance_mismatch = 0.0;  ///< Largest |tilted variance / variance - 1| / power.
   double mismatch = 0.0;           ///< The larger of the two, infinite with an improper cavity.
   double log_evidence = 0.0;       ///< log Z_EP, meaningful without improper cavities.
 };

@@ -14,6 +14,13 @@
 
 namespace gaussmith {
 
+namespace {
+
+/// A precision this small beside that of its marginal is rounding of zero, not an outlier.
+constexpr double negligible = 1e-6;
+
+}  // namespace
+
 Posterior infer(const Model& model, const Method& method, const Run& run) {
   const auto start = std::chrono::steady_clock::now();
   if (run.threads < 0) throw InvalidOption(fmt::format("threads must be 0 (all) or more, found {}", run.threads));
@@ -28,7 +35,8 @@ Posterior infer(const Model& model, const Method& method, const Run& run) {
   state->report.core = choice.reason;
   state->core = make_core(state->model, choice.form, state->threads);
   std::visit([&](const auto& m) { run_engine(m, run, *state); }, method);
-  state->report.negative_precisions = static_cast<int>((state->sites.precision.array() < 0.0).count());
+  state->report.negative_precisions =
+      static_cast<int>((state->sites.precision.array() * state->latent.variance.array() < -negligible).count());
   state->report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return Posterior(std::move(state));
 }

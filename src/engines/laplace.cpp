@@ -214,7 +214,7 @@ void check_laplace(const Model& model) {
     if (!traits.smooth)
       throw InvalidOption(
           fmt::format("the laplace method needs sites with derivatives, but sites[{}] (likelihood {}) has kinks or "
-                      "jumps; use kl",
+                      "jumps; use ep or kl",
                       b, traits.name));
   }
 }

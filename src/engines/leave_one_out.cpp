@@ -7,6 +7,13 @@
 
 namespace gaussmith {
 
+namespace {
+
+/// A slack this small is rounding of zero: only the row's own site determines it.
+constexpr double no_digits = 1e-13;
+
+}  // namespace
+
 Marginals cavities(const Vector& mean, const Vector& variance, const Vector& slack, const Vector& dual,
                    const Vector& precision, double power) {
   const auto v = variance.array();
@@ -24,7 +31,8 @@ LeaveOneOut leave_one_out(const Posterior::State& state) {
   std::vector<Index> missing;
   std::vector<Index> pinned;
   for (Index n = 0; n < mean.size(); ++n) {
-    const bool exists = variance(n) >= 0.0 && std::isfinite(variance(n)) && std::isfinite(mean(n));
+    const bool exists = (state.slack(n) > no_digits || state.latent.variance(n) == 0.0) && variance(n) >= 0.0 &&
+                        std::isfinite(variance(n)) && std::isfinite(mean(n));
     if (exists && variance(n) > std::numeric_limits<double>::min()) continue;
     (exists ? pinned : missing).push_back(n);
     mean(n) = state.latent.mean(n);

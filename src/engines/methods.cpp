@@ -29,7 +29,7 @@ const std::vector<Entry>& entries() {
       {Kl{}, "kl", "lower-bound", "unbounded support",
        "Gaussian closest to the posterior in KL(q, p): the tightest Gaussian lower bound on the evidence"},
       {Ep{}, "ep", "approximation", "all",
-       "Expectation propagation: moments of every site matched; the most accurate, with an escalation that converges"},
+       "Expectation propagation: moments matched site by site, escalating by itself; usually the most accurate"},
   };
   return all;
 }
@@ -178,6 +178,24 @@ const std::vector<MethodInfo>& method_catalogue() {
     return all;
   }();
   return catalogue;
+}
+
+std::vector<std::pair<std::string, std::string>> options_of(const Method& method, bool only_changed) {
+  Method copy = method;
+  std::vector<std::pair<std::string, std::string>> all;
+  std::visit(
+      [&](auto& chosen) {
+        fields(chosen, [&](const char* field, auto& member, const auto& domain, const char*) {
+          all.emplace_back(fmt::format("{}.{}", name_of(method), field), written(member, domain));
+        });
+      },
+      copy);
+  if (!only_changed) return all;
+  const auto usual = options_of(entries()[method.index()].prototype);
+  std::vector<std::pair<std::string, std::string>> changed;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (all[i] != usual[i]) changed.push_back(all[i]);
+  return changed;
 }
 
 std::string_view name_of(const Method& method) { return entries()[method.index()].name; }

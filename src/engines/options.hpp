@@ -64,6 +64,7 @@ void fields(Ep& options, Visitor&& visit) {
   visit("mode", options.mode, ep_modes,
         "which updates; auto takes the cheapest first and escalates for a stated reason");
   visit("power", options.power, Range{0.0, 1.0, true}, "power of the sites in the tilted distributions; 1 is plain EP");
+  visit("min_power", options.min_power, Range{0.0, 1.0, true}, "how far auto may lower the power as its last resort");
   visit("damping", options.damping, Range{0.0, 1.0, true}, "share of a step that is taken; 1 is undamped");
   visit("max_iterations", options.max_iterations, Range{1.0, 1e6}, "sweeps before giving up, inner ones included");
   visit("tolerance", options.tolerance, Range{1e-12, 1.0}, "largest relative mismatch of tilted and marginal moments");

@@ -121,6 +121,9 @@ std::string result_json(const Posterior& posterior, const ResultContent& content
 
   std::vector<std::string> warnings = report.warnings;
   warnings.insert(warnings.end(), content.warnings.begin(), content.warnings.end());
+  if (content.learning != nullptr) {
+    warnings.insert(warnings.end(), content.learning->warnings.begin(), content.learning->warnings.end());
+  }
   if (!report.converged()) {
     warnings.push_back("inference did not converge: " + report.message);
   }
@@ -129,6 +132,10 @@ std::string result_json(const Posterior& posterior, const ResultContent& content
   out["format"] = "gaussmith-result/1";
   out["method"] = std::string(name_of(posterior.method()));
   out["version"] = std::string(version);
+  out["options"] = Json::object();
+  for (const auto& [name, value] : options_of(posterior.method())) {
+    out["options"][name] = value;
+  }
   out["log_evidence"] = posterior.log_evidence().value;
   out["evidence_kind"] = std::string(to_string(posterior.log_evidence().kind));
   out["converged"] = report.converged() && learned;

@@ -31,7 +31,7 @@ class Objective {
  public:
   Objective(const Model& model, const Method& method, const Run& run, const LearnOptions& options,
             std::vector<Free> free)
-      : model_(model), method_(method), run_(run), options_(options), free_(std::move(free)) {
+      : model_(model), asked_for_(method), method_(method), run_(run), options_(options), free_(std::move(free)) {
     run_.progress = {};
     run_.warm_start = nullptr;
   }
@@ -51,15 +51,7 @@ class Objective {
       ++failures_;
       return std::nullopt;
     }
-    if (posterior->report().substituted) {
-      // Evidences of two methods are not one objective. A start that needs the milder one decides for all of learning.
-      if (evaluations_ > 1) {
-        failure_ = "the method had to be made milder here";
-        ++failures_;
-        return std::nullopt;
-      }
-      method_ = posterior->method();
-    }
+    if (first_of_pass_) keep_method(posterior->method(), posterior->report().substituted);
     Evaluation out{posterior->log_evidence().value, Vector::Zero(log_values.size())};
     const auto gradient = posterior->gradient();
     for (std::size_t p = 0; p < free_.size(); ++p) {
@@ -88,6 +80,18 @@ class Objective {
   }
 
   void forget_start() { last_.reset(); }
+
+  /// Evidences of two methods are not one objective: learning starts over with the method that was asked for, from the
+  /// best point of the milder one.
+  void start_over() {
+    best_.reset();
+    last_.reset();
+    best_value_ = -std::numeric_limits<double>::infinity();
+    method_ = asked_for_;
+    first_of_pass_ = true;
+    milder_ = false;
+  }
+  [[nodiscard]] bool milder() const { return milder_; }
   [[nodiscard]] int evaluations() const { return evaluations_; }
   [[nodiscard]] int failures() const { return failures_; }
   [[nodiscard]] const std::string& failure() const { return failure_; }
@@ -97,8 +101,16 @@ class Objective {
   [[nodiscard]] const Vector& best_gradient() const { return best_gradient_; }
 
  private:
+  /// EP may lower its power where it must; the first evaluation decides for all of them, so that they are comparable.
+  void keep_method(const Method& used, bool substituted) {
+    first_of_pass_ = false;
+    milder_ = substituted;
+    method_ = used;
+    if (auto* ep = std::get_if<Ep>(&method_)) ep->min_power = ep->power;
+  }
+
   const Model& model_;
-  Method method_;
+  Method asked_for_, method_;
   Run run_;
   const LearnOptions& options_;
   std::vector<Free> free_;
@@ -107,6 +119,7 @@ class Objective {
   Vector best_point_, best_gradient_;
   std::string failure_;
   int evaluations_ = 0, failures_ = 0;
+  bool first_of_pass_ = true, milder_ = false;
 };
 
 void check_range(const std::string& name, const Bounds& bounds) {
@@ -210,30 +223,38 @@ Learned learn(const Model& model, const Method& method, const LearnOptions& opti
         point(i) = std::clamp(first_start(i) + options.restart_spread * random.normal(), lower(i), upper(i));
     objective.forget_start();
     const double best_before = objective.best_value();
-    Ascent ascent = maximise(
-        [&](const Vector& at) {
-          auto evaluation = objective(at);
-          if (start == 0 && objective.evaluations() == 1) {
-            // A model that cannot even be fitted where the user starts is told as infer() would tell it.
-            if (!evaluation && !objective.best())
-              (void)infer(model, method, [&] {
-                Run r = run;
-                r.progress = {};
-                return r;
-              }());
-            if (evaluation) report.initial_objective = evaluation->value;
-          }
-          if (run.progress) {
-            const double residual = evaluation
-                                        ? projected_gradient(evaluation->gradient, at, free).lpNorm<Eigen::Infinity>()
-                                        : std::numeric_limits<double>::infinity();
-            const Next next = run.progress({objective.evaluations(), objective.best_value(), residual, "learning"});
-            if (next == Next::discard) throw Interrupted();
-            if (next == Next::accept) stopped = true;
-          }
-          return evaluation;
-        },
-        [&] { return stopped; }, point, lower, upper, options.max_evaluations, options.tolerance);
+    const auto ascend = [&](const Vector& from) {
+      return maximise(
+          [&](const Vector& at) {
+            auto evaluation = objective(at);
+            if (start == 0 && objective.evaluations() == 1) {
+              // A model that cannot even be fitted where the user starts is told as infer() would tell it.
+              if (!evaluation && !objective.best())
+                (void)infer(model, method, [&] {
+                  Run r = run;
+                  r.progress = {};
+                  return r;
+                }());
+              if (evaluation) report.initial_objective = evaluation->value;
+            }
+            if (run.progress) {
+              const double residual = evaluation
+                                          ? projected_gradient(evaluation->gradient, at, free).lpNorm<Eigen::Infinity>()
+                                          : std::numeric_limits<double>::infinity();
+              const Next next = run.progress({objective.evaluations(), objective.best_value(), residual, "learning"});
+              if (next == Next::discard) throw Interrupted();
+              if (next == Next::accept) stopped = true;
+            }
+            return evaluation;
+          },
+          [&] { return stopped; }, from, lower, upper, options.max_evaluations, options.tolerance);
+    };
+    Ascent ascent = ascend(point);
+    if (start == 0 && objective.milder() && objective.best() && !stopped) {
+      const Vector reached = objective.best_point();
+      objective.start_over();
+      ascent = ascend(reached);
+    }
     report.start_objectives.push_back(ascent.value);
     if (objective.best_value() > best_before) {
       report.best_start = start;
@@ -263,6 +284,9 @@ Learned learn(const Model& model, const Method& method, const LearnOptions& opti
     report.message = fmt::format("largest projected gradient {:.1e}", report.residual);
   }
   const Posterior& best = *objective.best();
+  if (objective.milder())
+    report.warnings.push_back(fmt::format("learned with a milder method than asked for: {} at power {:.2g}",
+                                          name_of(best.method()), std::get<Ep>(best.method()).power));
   for (const Parameter& p : best.model().parameters()) {
     const auto it = std::find_if(free.begin(), free.end(), [&](const Free& f) { return f.name == p.name; });
     LearnedParameter learned{p.name, initial.at(p.name), p.value, 0.0, it == free.end(), false};
