@@ -35,6 +35,7 @@ class Plan {
         break;
     }
     StageEnd end = at_one_power();
+    const EpState best = search_.best();
     for (const double share : lower_powers) {
       const double to = share * options_.power;
       if (final(end) || to < options_.min_power) break;
@@ -42,6 +43,7 @@ class Plan {
       search_.set_power(to);
       end = at_one_power();
     }
+    if (!final(end)) search_.restore(best, options_.power);
     if (search_.power() < options_.power)
       report_.warnings.push_back(
           fmt::format("the power was lowered from {:g} to {:.2g}: the posterior is that of power EP", options_.power,
@@ -72,23 +74,16 @@ class Plan {
 
   /// The guaranteed loop far from the fixed point, cheap sweeps near it; without them if they do not converge.
   StageEnd double_loop(int most_sweeps) {
-    start_at_half_power();
+    const int last_sweep = report_.iterations + most_sweeps;
+    search_.start_at_power(0.5 * search_.power(), milder_damping * options_.damping);
     for (const double until : {1e-1, 1e-2, 1e-3, 0.0}) {
-      StageEnd end = search_.double_loop(until, most_sweeps);
+      StageEnd end = search_.double_loop(until, last_sweep);
       if (end != StageEnd::close) return end;
       end = search_.parallel(milder_damping * options_.damping);
       if (final(end)) return end;
       search_.return_to_best();
     }
     return StageEnd::not_falling;
-  }
-
-  /// The fixed point at half the power, easier to reach, is a good start.
-  void start_at_half_power() {
-    const double power = search_.power();
-    search_.set_power(0.5 * power);
-    (void)search_.parallel(milder_damping * options_.damping);
-    search_.set_power(power);
   }
 
   void note(std::string_view from, std::string_view to, StageEnd end) {
@@ -145,8 +140,9 @@ void run_ep(const Ep& options, const Run& run, Posterior::State& state) {
   state.point = q.point;
   state.latent = {q.point.eta, q.variance};
   state.slack = q.slack;
-  state.log_evidence = {q.log_evidence,
-                        sites.all(&SiteTraits::gaussian) ? EvidenceKind::exact : EvidenceKind::approximation};
+  state.log_evidence = {q.log_evidence, report.converged() && sites.all(&SiteTraits::gaussian)
+                                            ? EvidenceKind::exact
+                                            : EvidenceKind::approximation};
   // The method that was run: a power lowered on the way is part of it.
   std::get<Ep>(state.method).power = search.power();
   report.substituted = search.power() < options.power;
@@ -157,11 +153,22 @@ std::map<std::string, double, std::less<>> ep_gradient(const Ep& options, const 
       cavities(state.latent.mean, state.latent.variance, state.slack, state.core->dual(state.point, state.sites.shift),
                state.sites.precision, options.power);
   return explicit_gradient(state, [&](const SiteBlock& block, Index row, int parameter) {
-    Vector out(block.size());
-    const auto n = static_cast<std::size_t>(block.size());
-    block.parameter_tilted(0, parameter, ConstSpan(cavity.mean.data() + row, n),
-                           ConstSpan(cavity.variance.data() + row, n), options.power, view(out));
-    return out.sum();
+    double sum = 0.0;
+    for (Index i = 0; i < block.size(); ++i) {
+      const Index n = row + i;
+      const double m = state.latent.mean(n);
+      const double v = state.latent.variance(n);
+      double value = 0.0;
+      if (cavity.variance(n) > 0.0 && std::isfinite(cavity.variance(n)) && std::isfinite(cavity.mean(n)))
+        block.parameter_tilted(i, parameter, ConstSpan(&cavity.mean(n), 1), ConstSpan(&cavity.variance(n), 1),
+                               options.power, Span(&value, 1));
+      else if (v > 0.0)  // An improper cavity at the end of a run that did not converge.
+        block.parameter_expectation(i, parameter, ConstSpan(&m, 1), ConstSpan(&v, 1), Span(&value, 1));
+      else  // A row that no site can move.
+        block.parameter_derivatives(i, parameter, ConstSpan(&m, 1), {Span(&value, 1), {}, {}});
+      sum += value;
+    }
+    return sum;
   });
 }
 

@@ -31,7 +31,6 @@ constexpr int most_trials = 30;
 constexpr int steps_a_site = 2;
 /// Outer steps without a gap clearly below the smallest one before the loop is given up.
 constexpr int patience = 12;
-constexpr double clearly_below = 0.95;
 /// Outer steps in a row whose marginals leave EP itself an improper cavity: then there is no fixed point nearby.
 constexpr int most_improper = 20;
 /// A free energy lower by this share is progress too.
@@ -63,7 +62,9 @@ struct SiteProblem {
   [[nodiscard]] std::optional<Moments> tilted(double precision, double shift) const {
     const double cavity = surrogate_precision - power * precision;
     if (!(cavity > 0.0)) return std::nullopt;
-    const auto t = sites->tilted_row(row, (surrogate_shift - power * shift) / cavity, 1.0 / cavity, power);
+    const double mean = (surrogate_shift - power * shift) / cavity;
+    if (!std::isfinite(mean) || !std::isfinite(1.0 / cavity)) return std::nullopt;
+    const auto t = sites->tilted_row(row, mean, 1.0 / cavity, power);
     if (!(t.variance > 0.0) || !std::isfinite(t.mean) || !std::isfinite(t.variance)) return std::nullopt;
     return Moments{t.mean, t.variance};
   }
@@ -119,12 +120,15 @@ bool climb(const SiteProblem& problem, double& precision, double& shift) {
 
 }  // namespace
 
-StageEnd EpSearch::double_loop(double until, int most_sweeps) {
-  const int last_sweep = report_.iterations + std::min(most_sweeps, options_.max_iterations);
+StageEnd EpSearch::double_loop(double until, int last_sweep) {
   const Index n = sites_.rows();
   const double power = moments_.power();
   // The surrogate may be any Gaussian that leaves the cavities proper; the marginals of q where they do.
-  Vector surrogate_precision = now_.variance.cwiseInverse();
+  if (!(now_.variance.minCoeff() > 0.0)) {
+    for (Index i = 0; i < n; ++i)
+      if (!moments_.is_pinned(i) && !(now_.variance(i) > 0.0)) return StageEnd::improper_cavity;
+  }
+  Vector surrogate_precision = now_.variance.cwiseMax(1e-290).cwiseInverse();
   for (Index i = 0; i < n; ++i)
     surrogate_precision(i) = std::max(surrogate_precision(i), power * now_.sites.precision(i) + 0.1 / now_.variance(i));
   Vector surrogate_shift = now_.point.eta.cwiseProduct(surrogate_precision);
@@ -153,24 +157,25 @@ StageEnd EpSearch::double_loop(double until, int most_sweeps) {
 
   EpState inner = now_;
   double gap = 1.0;  // Between surrogate and q, before the last outer step.
-  double smallest_gap = std::numeric_limits<double>::infinity();
+  Falling falling(std::numeric_limits<double>::infinity(), patience);
   double last_free_energy = std::numeric_limits<double>::infinity();
   double stride = 1.0;
-  int idle = 0;
   int improper = 0;
+  bool factorised = false;
   while (!converged() && now_.mismatch > until) {
     tilt_from_surrogate(inner);
     for (int sweep = 0; sweep < most_inner_sweeps; ++sweep) {
       if (inner.mismatch <= std::max(inner_share * gap, 0.1 * options_.tolerance)) break;
       if (out_of_sweeps()) return out_of_sweeps_reason();
-      if (!core_.factorise(inner.sites.precision)) return StageEnd::not_definite;
+      if (!factorised && !core_.factorise(inner.sites.precision)) return StageEnd::not_definite;
+      factorised = true;
       SiteApproximation sites = inner.sites;
       SequentialGaussian q(core_, inner.point);
       for (Index begin = 0; begin < n; begin += SequentialGaussian::block_rows) {
         const Index end = std::min(n, begin + SequentialGaussian::block_rows);
         q.open_block(begin, end);
         for (Index i = begin; i < end; ++i) {
-          if (is_pinned(q.variance(i))) continue;
+          if (moments_.is_pinned(i) || !(q.variance(i) > 0.0)) continue;
           double precision = sites.precision(i);
           double shift = sites.shift(i);
           const SiteProblem problem{&sites_,
@@ -190,6 +195,7 @@ StageEnd EpSearch::double_loop(double until, int most_sweeps) {
       ++report_.iterations;
       if (!moments_.marginals(std::move(sites), inner)) return StageEnd::not_definite;
       tilt_from_surrogate(inner);
+      tell("double loop, inner");
     }
 
     // Outer step: every surrogate moves to its marginal of q and, while that keeps lowering the free energy, beyond
@@ -222,9 +228,8 @@ StageEnd EpSearch::double_loop(double until, int most_sweeps) {
     tell("double loop");
     improper = now_.improper > 0 ? improper + 1 : 0;
     if (improper > most_improper) return StageEnd::improper_cavity;
-    idle = progress || gap < clearly_below * smallest_gap ? 0 : idle + 1;
-    smallest_gap = std::min(smallest_gap, gap);
-    if (idle > patience) return blocked > 0 ? StageEnd::improper_cavity : not_falling();
+    falling.next(gap, progress);
+    if (falling.stuck()) return blocked > 0 ? StageEnd::improper_cavity : not_falling();
     if (out_of_sweeps()) return out_of_sweeps_reason();
     if (report_.iterations >= last_sweep) return StageEnd::share_spent;
   }

@@ -12,7 +12,6 @@ namespace {
 constexpr int anderson_depth = 6;
 /// Sweeps without a mismatch clearly below the best one before the stage ends, at full damping.
 constexpr int patience = 8;
-constexpr double clearly_below = 0.9;
 /// A sweep that multiplies the mismatch by this was extrapolated too far.
 constexpr double too_far = 3.0;
 /// Halvings of a step that leaves the proper region: few while undamped, because damping is the next stage's business.
@@ -30,10 +29,8 @@ Vector joined(const Vector& a, const Vector& b) {
 StageEnd EpSearch::parallel(double damping) {
   const std::string_view kind = damping < 1.0 ? "parallel, damped" : "parallel";
   const Index n = sites_.rows();
-  const int most_idle = static_cast<int>(patience / std::max(damping, 0.1));
   AndersonMixing mixing(anderson_depth);
-  double lowest = now_.mismatch;
-  int idle = 0;
+  Falling mismatch(now_.mismatch, static_cast<int>(patience / std::max(damping, 0.1)));
   while (!converged()) {
     if (out_of_sweeps()) return out_of_sweeps_reason();
     const SiteApproximation start = now_.sites;
@@ -53,9 +50,9 @@ StageEnd EpSearch::parallel(double damping) {
     }
     if (outcome == Visit::improper) return StageEnd::improper_cavity;
     if (outcome == Visit::indefinite) return StageEnd::not_definite;
-    idle = now_.mismatch < clearly_below * lowest ? 0 : idle + 1;
-    lowest = std::min(lowest, now_.mismatch);
-    if (idle > most_idle) return not_falling();
+    mismatch.next(now_.mismatch);
+    // Where rounding hides the rest, waiting longer is no use.
+    if (mismatch.stuck() || (mismatch.idle() > 0 && best_.mismatch <= rounding())) return not_falling();
   }
   return StageEnd::converged;
 }

@@ -2,6 +2,7 @@
 
 #include "gaussmith/errors.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -15,6 +16,8 @@ constexpr double broad_variance = 100.0;
 constexpr double smallest_start = 1e-6;
 /// Passes over the means between two factorisations; a sweep less for one of them is a good trade at any N.
 constexpr int mean_passes = 2;
+/// Rounding is no excuse for a mismatch above this.
+constexpr double most_rounding = 1e-6;
 
 }  // namespace
 
@@ -76,11 +79,35 @@ void EpSearch::set_power(double power) {
 }
 
 double EpSearch::rounding() const {
-  return core_.rounding(best_.point).cwiseQuotient(best_.variance.cwiseSqrt().cwiseMax(1e-145)).maxCoeff();
+  const Vector error = core_.rounding(best_.point);
+  double largest = 0.0;
+  for (Index i = 0; i < error.size(); ++i)
+    if (best_.variance(i) > 0.0) largest = std::max(largest, error(i) / std::sqrt(best_.variance(i)));
+  return std::min(largest / moments_.power(), most_rounding);
 }
 
 StageEnd EpSearch::not_falling() const {
   return best_.mismatch <= rounding() ? StageEnd::rounding : StageEnd::not_falling;
+}
+
+void EpSearch::start_at_power(double lower, double damping) {
+  const double power = moments_.power();
+  const EpState kept = best_;
+  kind_override_ = "start at lower power";
+  set_power(lower);
+  (void)parallel(damping);
+  const SiteApproximation sites = best_.sites;
+  kind_override_ = {};
+  moments_.set_power(power);
+  best_ = kept;
+  if (!moments_.evaluate(sites, now_)) now_ = best_;
+  keep_best();
+}
+
+void EpSearch::restore(const EpState& best, double power) {
+  moments_.set_power(power);
+  best_ = best;
+  now_ = best;
 }
 
 void EpSearch::keep_best() {
@@ -92,7 +119,10 @@ EpSearch::Visit EpSearch::visit(SiteApproximation sites, std::string_view kind) 
   EpState next;
   const bool definite = moments_.evaluate(std::move(sites), next);
   ++report_.iterations;
-  if (!definite) return Visit::indefinite;
+  if (!definite) {
+    tell("indefinite");
+    return Visit::indefinite;
+  }
   moments_.settle_means(next, mean_passes);
   now_ = std::move(next);
   keep_best();
@@ -101,7 +131,8 @@ EpSearch::Visit EpSearch::visit(SiteApproximation sites, std::string_view kind) 
 }
 
 void EpSearch::tell(std::string_view kind) {
-  const Iteration iteration{report_.iterations, now_.log_evidence, now_.mismatch, kind};
+  const Iteration iteration{report_.iterations, now_.log_evidence, now_.mismatch,
+                            kind_override_.empty() ? kind : kind_override_};
   report_.history.push_back(iteration);
   if (!run_.progress) return;
   const Next next = run_.progress(iteration);

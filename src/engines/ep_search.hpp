@@ -23,6 +23,25 @@ enum class StageEnd {
 };
 [[nodiscard]] std::string_view reason(StageEnd end);
 
+/// Watches a value that should fall: how long it is since it last fell clearly.
+class Falling {
+ public:
+  Falling(double value, int patience) : mark_(value), patience_(patience) {}
+
+  /// Takes the next value; `anyway` says that there was progress of another kind.
+  void next(double value, bool anyway = false) {
+    idle_ = anyway || value < clearly_below * mark_ ? 0 : idle_ + 1;
+    if (value < clearly_below * mark_) mark_ = value;
+  }
+  [[nodiscard]] int idle() const { return idle_; }
+  [[nodiscard]] bool stuck() const { return idle_ > patience_; }
+
+ private:
+  static constexpr double clearly_below = 0.9;
+  double mark_;
+  int patience_, idle_ = 0;
+};
+
 class EpSearch {
  public:
   EpSearch(GaussianCore& core, const SiteRows& sites, const Ep& options, const Run& run, Report& report);
@@ -36,11 +55,15 @@ class EpSearch {
   /// One site at a time, by rank-one updates; refactorised after every sweep.
   [[nodiscard]] StageEnd sequential(double damping);
   /// min over surrogates of the max over sites of the expectation-consistent free energy.
-  /// Ends early once the mismatch is below `until`.
-  [[nodiscard]] StageEnd double_loop(double until, int most_sweeps);
+  /// Ends early once the mismatch is below `until`, and after the sweep with number `last_sweep`.
+  [[nodiscard]] StageEnd double_loop(double until, int last_sweep);
 
   /// From here on another power; the sites are kept where they are valid.
   void set_power(double power);
+  /// The fixed point at a lower power, easier to reach, as the current state; the best state stays what it was.
+  void start_at_power(double lower, double damping);
+  /// Makes a state found at this power earlier the best one again.
+  void restore(const EpState& best, double power);
   [[nodiscard]] double power() const { return moments_.power(); }
 
   /// Returns to the best state seen; settle() also leaves the core factorised there.
@@ -72,6 +95,7 @@ class EpSearch {
   EpMoments moments_;
   EpState now_, best_;
   bool stopped_ = false;
+  std::string_view kind_override_ = {};  // What sweeps are called while they only look for a start.
 };
 
 /// (1 - share) a + share b.

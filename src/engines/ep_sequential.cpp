@@ -11,7 +11,6 @@ namespace gaussmith {
 namespace {
 
 constexpr int patience = 12;
-constexpr double clearly_below = 0.9;
 /// A site may take away at most this share of the precision of its marginal in one update.
 constexpr double largest_loss = 0.9;
 
@@ -20,11 +19,13 @@ constexpr double largest_loss = 0.9;
 StageEnd EpSearch::sequential(double damping) {
   const Index n = sites_.rows();
   const double power = moments_.power();
-  double lowest = now_.mismatch;
-  int idle = 0;
+  Falling mismatch(now_.mismatch, static_cast<int>(patience / std::max(damping, 0.1)));
+  bool factorised = false;
   while (!converged()) {
     if (out_of_sweeps()) return out_of_sweeps_reason();
-    if (!core_.factorise(now_.sites.precision)) return StageEnd::not_definite;
+    // Every sweep but the first finds the core as the certificate of the one before left it.
+    if (!factorised && !core_.factorise(now_.sites.precision)) return StageEnd::not_definite;
+    factorised = true;
     SiteApproximation sites = now_.sites;
     SequentialGaussian q(core_, now_.point);
     for (Index begin = 0; begin < n; begin += SequentialGaussian::block_rows) {
@@ -33,8 +34,8 @@ StageEnd EpSearch::sequential(double damping) {
       for (Index i = begin; i < end; ++i) {
         const double m = q.mean(i);
         const double v = q.variance(i);
-        if (is_pinned(v)) continue;
-        const double cavity_precision = 1.0 / v - power * sites.precision(i);
+        if (moments_.is_pinned(i)) continue;
+        const double cavity_precision = v > 0.0 ? 1.0 / v - power * sites.precision(i) : 0.0;
         if (!(cavity_precision > 0.0)) {
           ++report_.skipped;
           continue;
@@ -59,9 +60,8 @@ StageEnd EpSearch::sequential(double damping) {
     }
     const Visit outcome = visit(std::move(sites), damping < 1.0 ? "sequential, damped" : "sequential");
     if (outcome == Visit::indefinite) return StageEnd::not_definite;
-    idle = now_.mismatch < clearly_below * lowest ? 0 : idle + 1;
-    lowest = std::min(lowest, now_.mismatch);
-    if (idle > patience) return outcome == Visit::improper ? StageEnd::improper_cavity : not_falling();
+    mismatch.next(now_.mismatch);
+    if (mismatch.stuck()) return outcome == Visit::improper ? StageEnd::improper_cavity : not_falling();
   }
   return StageEnd::converged;
 }

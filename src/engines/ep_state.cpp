@@ -18,7 +18,16 @@ void raise(double& largest, double value) { largest = std::isnan(value) ? infini
 /// More passes over the means have nothing to gain once they agree this much better than the variances.
 constexpr double means_ahead = 0.2;
 
+/// Below this a variance is that of a constant.
+constexpr double no_variance = 1e-290;
+
 }  // namespace
+
+EpMoments::EpMoments(GaussianCore& core, const SiteRows& sites, double power)
+    : core_(&core), sites_(&sites), power_(power) {
+  const Vector prior = core.prior_variances();
+  for (const double v : prior) pinned_.push_back(!(v > no_variance));
+}
 
 bool EpMoments::evaluate(SiteApproximation sites, EpState& state) const {
   if (!marginals(std::move(sites), state)) return false;
@@ -49,13 +58,13 @@ void EpMoments::tilt(EpState& state) const {
   std::vector<Index> aside;
   state.improper = 0;
   for (Index i = 0; i < n; ++i) {
-    const bool proper = state.cavity_variance(i) > 0.0 && std::isfinite(state.cavity_variance(i)) &&
-                        std::isfinite(state.cavity_mean(i));
-    if (proper && !is_pinned(state.cavity_variance(i))) continue;
-    if (!is_pinned(state.variance(i))) ++state.improper;
+    const bool proper = state.variance(i) > no_variance && state.cavity_variance(i) > no_variance &&
+                        std::isfinite(state.cavity_variance(i)) && std::isfinite(state.cavity_mean(i));
+    if (proper) continue;
+    if (!is_pinned(i)) ++state.improper;
     aside.push_back(i);
     state.cavity_mean(i) = state.point.eta(i);
-    state.cavity_variance(i) = is_pinned(state.variance(i)) ? 1.0 : state.variance(i);
+    state.cavity_variance(i) = state.variance(i) > no_variance ? state.variance(i) : 1.0;
   }
   state.inaccurate = sites_->tilted(state.cavity_mean, state.cavity_variance, power_, state.log_normaliser,
                                     state.tilted_mean, state.tilted_variance);
@@ -64,13 +73,13 @@ void EpMoments::tilt(EpState& state) const {
   for (const Index i : aside) {
     state.tilted_mean(i) = state.point.eta(i);
     state.tilted_variance(i) = state.variance(i);
-    if (is_pinned(state.variance(i))) state.log_normaliser(i) = power_ * at_mean(i);
+    if (!(state.variance(i) > no_variance)) state.log_normaliser(i) = power_ * at_mean(i);
   }
   state.mean_mismatch = state.variance_mismatch = 0.0;
   double sum = 0.0;
   for (Index i = 0; i < n; ++i) {
     const double v = state.variance(i);
-    if (is_pinned(v)) {
+    if (!(v > no_variance)) {
       sum += state.log_normaliser(i);
       continue;
     }
@@ -95,7 +104,7 @@ void EpMoments::settle_means(EpState& state, int most_passes) const {
     if (!(state.mean_mismatch > means_ahead * state.variance_mismatch)) return;
     EpState next = state;
     for (Index i = 0; i < next.variance.size(); ++i) {
-      if (is_pinned(next.variance(i))) continue;
+      if (!(next.variance(i) > no_variance)) continue;
       next.sites.shift(i) = (next.tilted_mean(i) - next.cavity_mean(i)) / (power_ * next.cavity_variance(i)) +
                             next.sites.precision(i) * next.tilted_mean(i);
     }
@@ -114,7 +123,7 @@ SiteApproximation EpMoments::targets(const EpState& state) const {
   for (Index i = 0; i < state.variance.size(); ++i) {
     const double v = state.tilted_variance(i);
     const bool moved = state.tilted_mean(i) != state.point.eta(i) || v != state.variance(i);
-    if (!moved || !(v > 0.0) || !std::isfinite(state.tilted_mean(i)) || is_pinned(state.variance(i))) continue;
+    if (!moved || !(v > 0.0) || !std::isfinite(state.tilted_mean(i)) || is_pinned(i)) continue;
     const double cavity = state.cavity_variance(i);
     const double precision = (1.0 / v - 1.0 / cavity) / power_;
     const double shift = (state.tilted_mean(i) / v - state.cavity_mean(i) / cavity) / power_;

@@ -4,6 +4,8 @@
 #include "gaussian/core.hpp"
 #include "model/site_rows.hpp"
 
+#include <vector>
+
 namespace gaussmith {
 
 struct EpState {
@@ -28,7 +30,10 @@ struct EpState {
 /// Fills states for one model at one power.
 class EpMoments {
  public:
-  EpMoments(GaussianCore& core, const SiteRows& sites, double power) : core_(&core), sites_(&sites), power_(power) {}
+  EpMoments(GaussianCore& core, const SiteRows& sites, double power);
+
+  /// A row whose prior variance is zero: no site can move it, and its site counts with its value there.
+  [[nodiscard]] bool is_pinned(Index row) const { return pinned_[static_cast<std::size_t>(row)]; }
 
   [[nodiscard]] double power() const { return power_; }
   void set_power(double power) { power_ = power; }
@@ -52,9 +57,7 @@ class EpMoments {
   GaussianCore* core_;
   const SiteRows* sites_;
   double power_;
+  std::vector<bool> pinned_;
 };
-
-/// A variance so small that the row is pinned to its mean: no site can move it.
-[[nodiscard]] inline bool is_pinned(double variance) { return !(variance > 1e-290); }
 
 }  // namespace gaussmith

@@ -52,6 +52,11 @@ class Objective {
       return std::nullopt;
     }
     if (first_of_pass_) keep_method(posterior->method(), posterior->report().substituted);
+    if (!posterior->report().converged()) {
+      failure_ = posterior->report().message;
+      ++failures_;
+      return std::nullopt;
+    }
     Evaluation out{posterior->log_evidence().value, Vector::Zero(log_values.size())};
     const auto gradient = posterior->gradient();
     for (std::size_t p = 0; p < free_.size(); ++p) {
@@ -64,7 +69,7 @@ class Objective {
         out.gradient(i) -= z / free_[p].hyperprior->sd;
       }
     }
-    if (!posterior->report().converged() || !std::isfinite(out.value) || !out.gradient.allFinite()) {
+    if (!std::isfinite(out.value) || !out.gradient.allFinite()) {
       failure_ = posterior->report().message;
       ++failures_;
       return std::nullopt;

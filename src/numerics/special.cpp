@@ -38,7 +38,8 @@ struct MillsFraction {
   double first, second, third, fourth;
 };
 MillsFraction mills_fraction(double y) {
-  const int terms = 24 + static_cast<int>(200.0 / (y * y));
+  // The bound also keeps an argument that is not a number from counting forever.
+  const int terms = 24 + static_cast<int>(std::fmin(200.0 / (y * y), 1e4));
   double tail = 2.0 * terms / (y + std::sqrt(y * y + 4.0 * terms));
   for (int k = terms - 1; k > 4; --k) tail = k / (y + tail);
   MillsFraction f{};

@@ -190,6 +190,65 @@ TEST(Ep, PinnedRowsKeepTheirPrior) {
   EXPECT_NEAR(q.log_evidence().value, infer(without, Ep{}).log_evidence().value - std::log(2.0), 1e-9);
 }
 
+TEST(Ep, GradientCountsPinnedRows) {
+  // The linear kernel pins the row at zero, where the site is a function of its parameter alone.
+  for (const char* name : {"negative-binomial", "laplace", "weibull", "gamma"}) {
+    Model model = process_model(name, 7, 4);
+    auto& process = std::get<GaussianProcess>(model.prior);
+    process.kernel = make_kernel("linear");
+    process.mean = 0.0;
+    process.inputs.row(2).setZero();
+    const Ep ep{.tolerance = 1e-11};
+    const auto gradient = infer(model, ep).gradient();
+    for (const Parameter& p : model.parameters()) {
+      if (!p.learnable) continue;
+      const auto at = [&](double step) {
+        return infer(model.with_parameters({{p.name, p.value * std::exp(step)}}), ep).log_evidence().value;
+      };
+      const double difference = (at(1e-4) - at(-1e-4)) / 2e-4;
+      EXPECT_NEAR(gradient.at(p.name), difference, 1e-5 * (1 + std::abs(difference))) << name << " " << p.name;
+    }
+  }
+}
+
+TEST(Ep, RoundingIsNoExcuseForALargeMismatch) {
+  // Noise of variance 1e-20 beside a process of variance one: what double precision leaves is far from a fixed point.
+  Model model = process_model("gaussian", 12, 3);
+  model.sites = {model.sites[0]->with(model.sites[0]->responses(), {{"variance", one(1e-20)}})};
+  const Posterior q = infer(model, Ep{}, {.form = CoreForm::covariance});
+  if (q.report().converged()) {
+    EXPECT_LE(q.report().residual, 1e-6);
+  }
+  EXPECT_TRUE(q.log_evidence().kind != EvidenceKind::exact || q.report().converged());
+}
+
+TEST(Ep, SmallNoiseIsExactInOneSweep) {
+  Model model = process_model("gaussian", 20, 2);
+  model.sites = {model.sites[0]->with(model.sites[0]->responses(), {{"variance", one(1e-6)}})};
+  const Posterior q = infer(model, Ep{});
+  const Posterior truth = infer(model, Exact{});
+  EXPECT_TRUE(q.report().converged()) << q.report().brief();
+  EXPECT_LE(q.report().iterations, 2);
+  EXPECT_NEAR(q.log_evidence().value, truth.log_evidence().value, 1e-9 * std::abs(truth.log_evidence().value));
+}
+
+TEST(Ep, UnconvergedIsNeverExactAndHasAGradient) {
+  const Model model = process_model("gaussian", 10, 2);
+  const Posterior q = infer(model, Ep{.damping = 0.1, .max_iterations = 1});
+  EXPECT_FALSE(q.report().converged());
+  EXPECT_EQ(q.log_evidence().kind, EvidenceKind::approximation);
+  const Posterior stalled = infer(hard_problem(0).model, Ep{.mode = EpMode::double_loop, .max_iterations = 50});
+  EXPECT_TRUE(std::isfinite(stalled.report().residual));
+  for (const auto& [name, value] : stalled.gradient()) EXPECT_TRUE(std::isfinite(value)) << name;
+}
+
+TEST(Ep, DampedSequentialSweepsHavePatience) {
+  for (const char* name : {"bernoulli-logit", "student-t", "poisson"}) {
+    const Posterior q = infer(process_model(name, 20, 7), Ep{.mode = EpMode::sequential, .damping = 0.1});
+    EXPECT_TRUE(q.report().converged()) << name << ": " << q.report().brief();
+  }
+}
+
 TEST(Ep, WarmStartSavesSweepsAndChangesNothing) {
   const Model model = process_model("bernoulli-probit", 40, 6);
   const Posterior cold = infer(model, Ep{});
