@@ -1,0 +1,212 @@
+#include "families/step_model.hpp"
+
+#include "base/parallel_blocks.hpp"
+#include "linalg/dense.hpp"
+
+#include <Eigen/Cholesky>
+
+#include <algorithm>
+#include <cmath>
+
+namespace gaussmith {
+
+namespace {
+
+/// Rows with more entries than this are not solved for one by one.
+constexpr Index largest_window = 160;
+/// Conjugate-gradient steps on the mean within one step of the ascent; its directions are combined with the last ones
+/// anyway, so that accuracy is not needed.
+constexpr int mean_steps = 25;
+constexpr double mean_reduction = 0.1;
+/// A purely diagonal entry changes at most by this factor in one step.
+constexpr double largest_change = 10.0;
+
+}  // namespace
+
+Vector positive_precision(const FamilyPoint& point) { return (-2.0 * point.d_variance).cwiseMax(0.0); }
+
+StepModel::StepModel(const FamilyObjective& objective) : objective_(&objective) {
+  const FamilySpace& space = objective.space();
+  const RootPattern& p = space.pattern;
+  const bool full = p.triangular && p.panel_rows == p.columns && p.entries() == p.columns * (p.columns + 1) / 2;
+  direct_ = p.columns <= direct_dimension || space.root_prior.dense.size() > 0 || full;
+  row_entries_.resize(static_cast<std::size_t>(p.rows));
+  Index widest = 0;
+  for (Index j = 0; j < p.columns; ++j)
+    for (Index e = p.start[static_cast<std::size_t>(j)]; e <= p.diagonal(j); ++e) {
+      const auto r = static_cast<std::size_t>(p.row[static_cast<std::size_t>(e)]);
+      if (p.diagonal_row[r]) continue;
+      row_entries_[r].emplace_back(static_cast<int>(j), e);
+      widest = std::max(widest, static_cast<Index>(row_entries_[r].size()));
+    }
+  windows_ = p.triangular && widest <= largest_window && p.panel_rows > 0;
+}
+
+Vector StepModel::diagonal(const Vector& precision) const {
+  return objective_->space().root_prior.diagonal + objective_->products().squares(precision);
+}
+
+Vector StepModel::mean_diagonal(const Vector& precision) const {
+  const FamilySpace& space = objective_->space();
+  if (space.shared()) return diagonal(precision);
+  Vector out = space.mean_prior.diagonal;
+  std::visit(
+      [&](const auto& h) {
+        using H = std::decay_t<decltype(h)>;
+        if constexpr (std::is_same_v<H, Identity>)
+          out += precision;
+        else if constexpr (std::is_same_v<H, Matrix>)
+          out += h.array().square().matrix().transpose() * precision;
+        else if constexpr (std::is_same_v<H, SparseMatrix>)
+          for (Index n = 0; n < h.rows(); ++n)
+            for (SparseMatrix::InnerIterator it(h, n); it; ++it)
+              out(it.col()) += precision(n) * it.value() * it.value();
+      },
+      *space.mean_design);
+  return out;
+}
+
+bool StepModel::solve_row(const Matrix& a, Index offset, Index row, Vector& target) const {
+  const auto& entries = row_entries_[static_cast<std::size_t>(row)];
+  const auto size = static_cast<Index>(entries.size());
+  Matrix window(size, size);
+  for (Index k = 0; k < size; ++k)
+    for (Index l = k; l < size; ++l)
+      window(l, k) =
+          a(entries[static_cast<std::size_t>(l)].first - offset, entries[static_cast<std::size_t>(k)].first - offset);
+  const Eigen::LLT<Matrix> factor(window);
+  if (factor.info() != Eigen::Success) return false;
+  // The diagonal entry is the first of an upper triangular row.
+  Vector c = factor.solve(Vector::Unit(size, 0));
+  if (!(c(0) > 0.0) || !c.allFinite()) return false;
+  c /= std::sqrt(c(0));
+  for (Index k = 0; k < size; ++k) target(entries[static_cast<std::size_t>(k)].second) = c(k);
+  return true;
+}
+
+void StepModel::direct_rows(const Matrix& reversed_factor, const Matrix& a, Vector& target) const {
+  // A = U U' with U upper triangular is the Cholesky factorisation of A with its order reversed. Rows that are free
+  // from the diagonal to the last column are those of U^-1; all others are solved for one by one.
+  const RootPattern& p = objective_->space().pattern;
+  const Index size = a.rows();
+  std::vector<Index> suffix;
+  std::vector<Index> others;
+  for (Index r = 0; r < p.rows; ++r) {
+    const auto& entries = row_entries_[static_cast<std::size_t>(r)];
+    if (entries.empty()) continue;
+    const bool whole = static_cast<Index>(entries.size()) == size - r && entries.front().first == r;
+    (whole ? suffix : others).push_back(r);
+  }
+  if (!suffix.empty()) {
+    Matrix columns = Matrix::Zero(size, static_cast<Index>(suffix.size()));
+    for (std::size_t k = 0; k < suffix.size(); ++k) columns(size - 1 - suffix[k], static_cast<Index>(k)) = 1.0;
+    solve_lower_transposed(reversed_factor, columns);
+    for (std::size_t k = 0; k < suffix.size(); ++k)
+      for (const auto& [column, entry] : row_entries_[static_cast<std::size_t>(suffix[k])])
+        target(entry) = columns(size - 1 - column, static_cast<Index>(k));
+  }
+  parallel_blocks(static_cast<Index>(others.size()), 8, objective_->threads(), [&](Index begin, Index end) {
+    for (Index k = begin; k < end; ++k) (void)solve_row(a, 0, others[static_cast<std::size_t>(k)], target);
+  });
+}
+
+void StepModel::window_rows(const Vector& precision, Vector& target) const {
+  const FamilySpace& space = objective_->space();
+  for (const RootBlock& at : space.pattern.blocks) {
+    Matrix a = objective_->products().gram(precision, at.column_begin, at.column_end);
+    a.diagonal() += space.root_prior.diagonal.segment(at.column_begin, at.column_end - at.column_begin);
+    parallel_blocks(at.row_end - at.row_begin, 4, objective_->threads(), [&](Index begin, Index end) {
+      for (Index r = at.row_begin + begin; r < at.row_begin + end; ++r) (void)solve_row(a, at.column_begin, r, target);
+    });
+  }
+}
+
+Vector StepModel::solve_mean(const Vector& precision, const Vector& right) const {
+  const PriorPrecision& prior = objective_->space().mean_prior;
+  const Vector inverse = mean_diagonal(precision).cwiseMax(1e-300).cwiseInverse();
+  Vector x = Vector::Zero(right.size());
+  Vector r = right;
+  Vector z = inverse.cwiseProduct(r);
+  Vector p = z;
+  double rz = r.dot(z);
+  const double goal = mean_reduction * mean_reduction * rz;
+  for (int k = 0; k < mean_steps && rz > goal; ++k) {
+    const Vector hp = objective_->mean_rows_times(p);
+    const Vector ap = prior.times(p) + objective_->mean_rows_transposed_times(precision.cwiseProduct(hp));
+    const double curvature = p.dot(ap);
+    if (!(curvature > 0.0)) break;
+    const double alpha = rz / curvature;
+    x += alpha * p;
+    r -= alpha * ap;
+    z = inverse.cwiseProduct(r);
+    const double next = r.dot(z);
+    p = z + (next / rz) * p;
+    rz = next;
+  }
+  return x;
+}
+
+FamilyStep StepModel::step(const FamilyPoint& point, const FamilyGradient& gradient) const {
+  const FamilySpace& space = objective_->space();
+  const RootPattern& p = space.pattern;
+  const Vector precision = positive_precision(point);
+  const Vector& entries = point.at.root.entries;
+  const Vector site_squares = objective_->products().squares(precision);
+  const Vector a_diagonal = space.root_prior.diagonal + site_squares;
+  FamilyStep step;
+
+  // By default the diagonal of A, with the curvature of log C_rr where it is.
+  step.root.resize(p.entries());
+  for (Index j = 0; j < p.columns; ++j)
+    for (Index e = p.start[static_cast<std::size_t>(j)]; e <= p.diagonal(j); ++e) {
+      const double barrier = e == p.diagonal(j) ? 1.0 / (entries(e) * entries(e)) : 0.0;
+      step.root(e) = gradient.root(e) / std::max(a_diagonal(j) + barrier, 1e-300);
+    }
+  Vector target = entries + step.root;
+  bool solved_mean = false;
+  if (direct_) {
+    // The columns that belong to the triangle: all but the last of a subspace, which is purely diagonal anyway.
+    const Index size = space.shared() ? p.columns : p.columns - 1;
+    Matrix a = objective_->products().gram(precision, 0, p.columns).topLeftCorner(size, size).eval();
+    if (space.root_prior.dense.size() > 0)
+      a += space.root_prior.dense;
+    else
+      a.diagonal() += space.root_prior.diagonal.head(size);
+    mirror_lower(a);
+    Matrix reversed = a.reverse();
+    double ridge = 0.0;
+    for (int tries = 0; tries < 20 && !cholesky(reversed); ++tries) {
+      // Only without a Gaussian factor: directions in which no site has curvature here.
+      ridge = ridge > 0.0 ? 10.0 * ridge : 1e-12 * std::max(a.diagonal().maxCoeff(), 1e-300);
+      reversed = a.reverse();
+      reversed.diagonal().array() += ridge;
+    }
+    if (ridge > 0.0) a.diagonal().array() += ridge;
+    if (p.triangular) direct_rows(reversed, a, target);
+    if (space.shared()) {
+      Vector right = gradient.mean.reverse();
+      solve_lower(reversed, right);
+      solve_lower_transposed(reversed, right);
+      step.mean = right.reverse();
+      solved_mean = true;
+    }
+  } else if (windows_) {
+    window_rows(precision, target);
+  }
+  if (p.triangular)
+    for (Index j = 0; j < p.columns; ++j) {
+      if (!p.diagonal_row[static_cast<std::size_t>(j)]) continue;
+      const Index e = p.diagonal(j);
+      const double omega = space.multiplicity(j);
+      const double a = omega * space.root_prior.diagonal(j) + site_squares(j);
+      const double best = a > 0.0 ? std::sqrt(omega / a) : largest_change * entries(e);
+      target(e) = std::clamp(best, entries(e) / largest_change, entries(e) * largest_change);
+    }
+  step.root = target - entries;
+  if (!solved_mean) step.mean = solve_mean(precision, gradient.mean);
+  step.mean_decrement = gradient.mean.dot(step.mean);
+  step.root_decrement = gradient.root.dot(step.root);
+  return step;
+}
+
+}  // namespace gaussmith

@@ -1,0 +1,48 @@
+#pragma once
+// Directions of ascent from the bound with its site precisions held fixed, tau_n = -2 dE[log t_n]/dv_n. Then the bound
+// is that of Gaussian sites: with A = P + H' diag(tau) H the best mean step solves A x = g, and every row of a
+// triangular root has its own best value, c = A_SS^-1 e / sqrt((A_SS^-1)_ee) on its pattern S, e the diagonal entry.
+// Negative precisions (sites that are not log-concave) are replaced by zero here, so A stays positive definite.
+//
+//   direct:       A is formed; exact for every triangular family. N D^2 + D^3 / 3.
+//   matrix-free:  rows of small pattern from the Gram matrix of their columns, other rows and the mean through the
+//                 diagonal of A; the mean by a few steps of conjugate gradients. N D K, nothing is D x D.
+
+#include "families/family_objective.hpp"
+
+namespace gaussmith {
+
+struct FamilyStep {
+  Vector mean, root;
+  double mean_decrement = 0.0, root_decrement = 0.0;  ///< gradient'step of both parts, not negative.
+};
+
+class StepModel {
+ public:
+  explicit StepModel(const FamilyObjective& objective);
+
+  [[nodiscard]] bool is_direct() const { return direct_; }
+  [[nodiscard]] FamilyStep step(const FamilyPoint& point, const FamilyGradient& gradient) const;
+
+  /// The diagonal of A for every column of the root's space.
+  [[nodiscard]] Vector diagonal(const Vector& precision) const;
+  /// The diagonal of A over the mean's space.
+  [[nodiscard]] Vector mean_diagonal(const Vector& precision) const;
+
+ private:
+  void direct_rows(const Matrix& reversed_factor, const Matrix& a, Vector& target) const;
+  void window_rows(const Vector& precision, Vector& target) const;
+  [[nodiscard]] Vector solve_mean(const Vector& precision, const Vector& right) const;
+  /// The best entries of one row given A over its columns `at` (positions within a); false when not positive definite.
+  [[nodiscard]] bool solve_row(const Matrix& a, Index offset, Index row, Vector& target) const;
+
+  const FamilyObjective* objective_;
+  bool direct_ = false;
+  bool windows_ = false;
+  std::vector<std::vector<std::pair<int, Index>>> row_entries_;  // Panel rows: (column, entry), ascending.
+};
+
+/// Site precisions of a point, negative ones replaced by zero.
+[[nodiscard]] Vector positive_precision(const FamilyPoint& point);
+
+}  // namespace gaussmith
