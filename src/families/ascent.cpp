@@ -44,7 +44,8 @@ Vector starting_root(const FamilyObjective& objective) {
   for (Index j = 0; j < p.columns; ++j) {
     const double omega = space.multiplicity(p.rows - p.columns + j);
     const double a = omega * space.root_prior.diagonal(j) + sites(j);
-    entries(p.diagonal(j)) = a > 0.0 ? std::sqrt(omega / a) : 1.0;
+    // A subspace that is the whole space has no use for c.
+    entries(p.diagonal(j)) = a > 0.0 && omega > 0.0 ? std::sqrt(omega / a) : 1.0;
   }
   return entries;
 }

@@ -49,6 +49,7 @@ struct FamilyPoint {
 
 struct FamilyGradient {
   Vector mean, root;
+  Vector squares = {};  ///< 2 sum_n dE/dv_n h_nj^2 where it was needed, so that steps need not compute it again.
   [[nodiscard]] double largest() const;
 };
 

@@ -92,7 +92,7 @@ class Plane {
           (*curvature)(a - 1, b - 1) =
               (tau.array() * line(a).eta.array() * line(b).eta.array()).sum() + mean_quadratic_(a, b);
           double sum = tau.dot(inner(a, b)) + root_quadratic_(a, b);
-          for (Index j = 0; j < p.columns; ++j) {
+          for (Index j = 0; p.triangular && j < p.columns; ++j) {
             const Index e = p.diagonal(j);
             sum += objective_->space().multiplicity(p.row[static_cast<std::size_t>(e)]) * line(a).root.entries(e) *
                    line(b).root.entries(e) / (entries(e) * entries(e));

@@ -2,6 +2,7 @@
 
 #include "base/parallel_blocks.hpp"
 #include "gaussmith/errors.hpp"
+#include "linalg/blas_threads.hpp"
 #include "linalg/dense.hpp"
 
 #include <algorithm>
@@ -77,14 +78,26 @@ RootProducts::RootProducts(const Design& design, const RootPattern& pattern, int
       std::find(pattern.diagonal_row.begin(), pattern.diagonal_row.end(), true) != pattern.diagonal_row.end();
 }
 
+void RootProducts::for_blocks(const std::function<void(const RootBlock&)>& body) const {
+  const auto count = static_cast<Index>(pattern_->blocks.size());
+  if (threads_ == 1 || count < 4 * threads_) {
+    for (const RootBlock& at : pattern_->blocks) body(at);
+    return;
+  }
+  const BlasThreads one_each(1);
+  parallel_blocks(count, 1, threads_,
+                  [&](Index begin, Index) { body(pattern_->blocks[static_cast<std::size_t>(begin)]); });
+}
+
 ProjectedRoot RootProducts::project(Vector entries) const {
   ProjectedRoot out;
   out.entries = std::move(entries);
   if (!dense_ || pattern_->panel_rows == 0) return out;
   out.panel.resize(rows_, pattern_->panel_rows);
-  for (const RootBlock& at : pattern_->blocks)
+  for_blocks([&](const RootBlock& at) {
     out.panel.middleCols(at.panel_begin, at.row_end - at.row_begin) = times_transposed(
         dense_->middleCols(at.column_begin, at.column_end - at.column_begin), pattern_->block(at, out.entries));
+  });
   return out;
 }
 
@@ -105,12 +118,14 @@ Matrix RootProducts::inner(const std::vector<const ProjectedRoot*>& roots) const
     }
     parallel_blocks(rows_, rows_per_chunk, threads_, [&](Index begin, Index end) {
       const Index count = end - begin;
+      Vector square;
       if (has_diagonal_rows_)
-        for (Index j = 0; j < p.columns; ++j)
+        for (Index j = 0; j < p.columns; ++j) {
+          if (!p.diagonal_row[static_cast<std::size_t>(p.rows - p.columns + j)]) continue;
+          square = dense_->col(j).segment(begin, count).array().square();
           for (Index pair = 0; pair < out.cols(); ++pair)
-            if (products(j, pair) != 0.0)
-              out.col(pair).segment(begin, count).array() +=
-                  products(j, pair) * dense_->col(j).segment(begin, count).array().square();
+            out.col(pair).segment(begin, count) += products(j, pair) * square;
+        }
       for (Index r = 0; r < p.panel_rows; ++r) {
         Index pair = 0;
         for (Index a = 0; a < k; ++a)
@@ -142,30 +157,24 @@ Matrix RootProducts::inner(const std::vector<const ProjectedRoot*>& roots) const
   return out;
 }
 
-Vector RootProducts::gather(const std::vector<WeightedRoot>& roots) const {
+Vector RootProducts::gather(const std::vector<WeightedRoot>& roots, Vector* column_squares) const {
   const RootPattern& p = *pattern_;
   Vector out = Vector::Zero(p.entries());
   if (dense_) {
-    if (p.panel_rows > 0) {
-      Matrix weighted(rows_, p.panel_rows);
-      parallel_blocks(rows_, rows_per_chunk, threads_, [&](Index begin, Index end) {
-        auto part = weighted.middleRows(begin, end - begin);
-        part.setZero();
-        for (const WeightedRoot& w : roots)
-          part += w.weight->segment(begin, end - begin).asDiagonal() * w.root->panel.middleRows(begin, end - begin);
-      });
-      for (const RootBlock& at : p.blocks)
-        p.add_block(at,
-                    transposed_times(weighted.middleCols(at.panel_begin, at.row_end - at.row_begin),
-                                     dense_->middleCols(at.column_begin, at.column_end - at.column_begin)),
-                    out);
-    }
+    for_blocks([&](const RootBlock& at) {
+      Matrix weighted = Matrix::Zero(rows_, at.row_end - at.row_begin);
+      for (const WeightedRoot& w : roots)
+        weighted += w.weight->asDiagonal() * w.root->panel.middleCols(at.panel_begin, weighted.cols());
+      p.add_block(at, transposed_times(weighted, dense_->middleCols(at.column_begin, at.column_end - at.column_begin)),
+                  out);
+    });
     if (has_diagonal_rows_)
       for (const WeightedRoot& w : roots) {
         const Vector s = squares(*w.weight);
         for (Index j = 0; j < p.columns; ++j)
           if (p.diagonal_row[static_cast<std::size_t>(p.rows - p.columns + j)])
             out(p.diagonal(j)) += s(j) * w.root->entries(p.diagonal(j));
+        if (column_squares && &w == roots.data()) *column_squares = s;
       }
     return out;
   }

@@ -6,6 +6,8 @@
 
 #include "families/root_pattern.hpp"
 
+#include <functional>
+
 namespace gaussmith {
 
 /// A root with its products C h_n (panel rows only, dense designs only). Linear: combinations of roots are combinations
@@ -29,6 +31,9 @@ class RootProducts {
   RootProducts(const Design& design, const RootPattern& pattern, int threads);
 
   [[nodiscard]] Index rows() const { return rows_; }
+  /// Calls body for every block of the pattern: several at a time with one BLAS thread each where there are many
+  /// blocks, otherwise one after the other with all threads. A body writes only what belongs to its block.
+  void for_blocks(const std::function<void(const RootBlock&)>& body) const;
   [[nodiscard]] const RootPattern& pattern() const { return *pattern_; }
 
   [[nodiscard]] ProjectedRoot project(Vector entries) const;
@@ -36,8 +41,9 @@ class RootProducts {
   /// N x pairs: (C_a h_n)'(C_b h_n) for (a, b) = (0,0), (0,1), .., (1,1), ..
   [[nodiscard]] Matrix inner(const std::vector<const ProjectedRoot*>& roots) const;
 
-  /// sum_n sum_a weight_a(n) (C_a h_n) h_n' on the pattern.
-  [[nodiscard]] Vector gather(const std::vector<WeightedRoot>& roots) const;
+  /// sum_n sum_a weight_a(n) (C_a h_n) h_n' on the pattern; column_squares receives squares() of the first weight if it
+  /// was computed.
+  [[nodiscard]] Vector gather(const std::vector<WeightedRoot>& roots, Vector* column_squares = nullptr) const;
 
   /// sum_n weight_n h_nj^2 for every column j.
   [[nodiscard]] Vector squares(const Vector& weight) const;

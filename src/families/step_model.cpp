@@ -21,6 +21,10 @@ constexpr double mean_reduction = 0.1;
 /// A purely diagonal entry changes at most by this factor in one step.
 constexpr double largest_change = 10.0;
 
+/// Factor analysis: where d_j = 0 is best it stays at this part of the conditional standard deviation; V would be
+/// singular without, and the bound loses 1e-8.
+constexpr double smallest_deviation = 1e-4;
+
 }  // namespace
 
 Vector positive_precision(const FamilyPoint& point) { return (-2.0 * point.d_variance).cwiseMax(0.0); }
@@ -112,13 +116,11 @@ void StepModel::direct_rows(const Matrix& reversed_factor, const Matrix& a, Vect
 
 void StepModel::window_rows(const Vector& precision, Vector& target) const {
   const FamilySpace& space = objective_->space();
-  for (const RootBlock& at : space.pattern.blocks) {
+  objective_->products().for_blocks([&](const RootBlock& at) {
     Matrix a = objective_->products().gram(precision, at.column_begin, at.column_end);
     a.diagonal() += space.root_prior.diagonal.segment(at.column_begin, at.column_end - at.column_begin);
-    parallel_blocks(at.row_end - at.row_begin, 4, objective_->threads(), [&](Index begin, Index end) {
-      for (Index r = at.row_begin + begin; r < at.row_begin + end; ++r) (void)solve_row(a, at.column_begin, r, target);
-    });
-  }
+    for (Index r = at.row_begin; r < at.row_end; ++r) (void)solve_row(a, at.column_begin, r, target);
+  });
 }
 
 Vector StepModel::solve_mean(const Vector& precision, const Vector& right) const {
@@ -151,18 +153,35 @@ FamilyStep StepModel::step(const FamilyPoint& point, const FamilyGradient& gradi
   const RootPattern& p = space.pattern;
   const Vector precision = positive_precision(point);
   const Vector& entries = point.at.root.entries;
-  const Vector site_squares = objective_->products().squares(precision);
+  // The gradient has computed them already, unless a negative precision was replaced.
+  const bool at_hand = gradient.squares.size() > 0 && (point.d_variance.array() <= 0.0).all();
+  const Vector site_squares = at_hand ? Vector(-gradient.squares) : objective_->products().squares(precision);
   const Vector a_diagonal = space.root_prior.diagonal + site_squares;
   FamilyStep step;
 
-  // By default the diagonal of A, with the curvature of log C_rr where it is.
+  // By default the diagonal of A, with the curvature of the entropy: that of log C_rr, or that of 1/2 log|V| in d_j,
+  // (V^-1)_jj (2 d_j^2 (V^-1)_jj - 1), where it is concave. d_j = 0 may be the best, and is reached only without the
+  // barrier of a logarithm.
+  Vector entropy_gradient;
+  if (!p.triangular) (void)objective_->entropy(entries, &entropy_gradient);
+  const auto entropy_curvature = [&](Index e) {
+    const double c = entries(e);
+    if (p.triangular) return 1.0 / (c * c);
+    const double inverse = entropy_gradient(e) / c;
+    return inverse * std::max(0.0, 2.0 * c * c * inverse - 1.0);
+  };
   step.root.resize(p.entries());
   for (Index j = 0; j < p.columns; ++j)
     for (Index e = p.start[static_cast<std::size_t>(j)]; e <= p.diagonal(j); ++e) {
-      const double barrier = e == p.diagonal(j) ? 1.0 / (entries(e) * entries(e)) : 0.0;
+      const double barrier = e == p.diagonal(j) ? entropy_curvature(e) : 0.0;
       step.root(e) = gradient.root(e) / std::max(a_diagonal(j) + barrier, 1e-300);
     }
   Vector target = entries + step.root;
+  if (!p.triangular)
+    for (Index j = 0; j < p.columns; ++j) {
+      const double floor = smallest_deviation / std::sqrt(std::max(a_diagonal(j), 1e-300));
+      target(p.diagonal(j)) = std::max(target(p.diagonal(j)), floor);
+    }
   bool solved_mean = false;
   if (direct_) {
     // The columns that belong to the triangle: all but the last of a subspace, which is purely diagonal anyway.
@@ -198,6 +217,10 @@ FamilyStep StepModel::step(const FamilyPoint& point, const FamilyGradient& gradi
       if (!p.diagonal_row[static_cast<std::size_t>(j)]) continue;
       const Index e = p.diagonal(j);
       const double omega = space.multiplicity(j);
+      if (!(omega > 0.0)) {
+        target(e) = entries(e);
+        continue;
+      }
       const double a = omega * space.root_prior.diagonal(j) + site_squares(j);
       const double best = a > 0.0 ? std::sqrt(omega / a) : largest_change * entries(e);
       target(e) = std::clamp(best, entries(e) / largest_change, entries(e) * largest_change);
