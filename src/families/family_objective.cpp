@@ -4,8 +4,12 @@
 #include "gaussmith/errors.hpp"
 #include "linalg/dense.hpp"
 
+#include <Eigen/QR>
+
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace gaussmith {
 
@@ -26,12 +30,24 @@ double factor_entropy(const RootPattern& p, const Vector& entries, Vector* gradi
     theta.row(j) = entries.segment(p.start[static_cast<std::size_t>(j)], k).transpose();
     d(j) = entries(p.diagonal(j));
   }
-  if (!((d.array().abs() > 0.0).all())) return minus_infinity;
+  if (!((d.array() > 0.0).all())) return minus_infinity;
   Matrix scaled = d.cwiseInverse().asDiagonal() * theta;
-  Matrix m = Matrix::Identity(k, k);
-  add_gram(1.0, scaled, 1.0, m);
-  if (!cholesky(m)) return minus_infinity;
-  const double value = d.array().abs().log().sum() + half_log_determinant(m);
+  // M = R'R by QR of [S; I] with the longest rows first: rows of very different length, where some d_j is nearly zero,
+  // would cost the Cholesky factorisation of M half of the digits.
+  std::vector<Index> order(static_cast<std::size_t>(p.columns));
+  std::iota(order.begin(), order.end(), Index{0});
+  const Vector lengths = scaled.rowwise().squaredNorm();
+  std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return lengths(a) > lengths(b); });
+  Matrix stacked(p.columns + k, k);
+  for (Index j = 0; j < p.columns; ++j) stacked.row(j) = scaled.row(order[static_cast<std::size_t>(j)]);
+  stacked.bottomRows(k).setIdentity();
+  const Eigen::HouseholderQR<Matrix> qr(stacked);
+  // Lower triangular with a positive diagonal, M = L L'.
+  Matrix m = qr.matrixQR().topRows(k).triangularView<Eigen::Upper>().transpose();
+  for (Index i = 0; i < k; ++i)
+    if (m(i, i) < 0.0) m.col(i) *= -1.0;
+  if (!m.allFinite() || !(m.diagonal().array() > 0.0).all()) return minus_infinity;
+  const double value = d.array().log().sum() + half_log_determinant(m);
   if (gradient) {
     // V^-1 = D^-1 (I - S M^-1 S') D^-1 with S = D^-1 Theta, and V^-1 Theta = D^-1 S M^-1.
     Matrix solved = scaled.transpose();
