@@ -14,8 +14,8 @@ namespace gaussmith {
 
 namespace {
 
-constexpr int default_starts = 4;
-/// Standard deviation of random loadings, and of the means of further starts, beside those of the diagonal start.
+constexpr int default_starts = 6;
+/// Standard deviation of random loadings beside those of the diagonal start.
 constexpr double spread = 0.7;
 
 std::string describe(const AscentResult& result, const FamilyOptions& options, bool concave) {
@@ -45,12 +45,21 @@ AscentResult fit_from_starts(const FamilyObjective& objective, const FamilyOptio
   const RootPattern& p = space.pattern;
   const Vector diagonal = starting_root(objective);
   Random random(options.seed);
+  Vector signs = Vector::Zero(space.dimension());
   AscentResult best;
   for (int s = 0; s < starts; ++s) {
     Vector mean = Vector::Zero(space.dimension());
     Vector root = diagonal;
-    if (s > 0)
-      for (Index j = 0; j < mean.size(); ++j) mean(j) = spread * random.normal() * diagonal(p.diagonal(j));
+    // As wide as the prior, to see all modes at once, and moved ever further out, a random direction and its opposite,
+    // to find those where the prior conflicts with the data.
+    if (s > 0 && s % 2 == 0)
+      for (Index j = 0; j < mean.size(); ++j) signs(j) = random.uniform() < 0.5 ? -1.0 : 1.0;
+    for (Index j = 0; s > 0 && j < mean.size(); ++j) {
+      const double precision = space.mean_prior.diagonal(j);
+      const double prior = precision > 0.0 ? 1.0 / std::sqrt(precision) : diagonal(p.diagonal(j));
+      root(p.diagonal(j)) = prior;
+      mean(j) = (s % 2 == 0 ? s / 2 : -(s / 2)) * signs(j) * prior;
+    }
     if (!p.triangular) {
       // Loadings of zero are a stationary point, so that even the first start needs some.
       const auto k = static_cast<double>(p.rows - p.columns);

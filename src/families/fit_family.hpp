@@ -18,7 +18,7 @@ struct FamilyOptions {
   double largest_gradient = 0.0;  ///< Stop also when no entry of the gradient in (m, C) exceeds this; 0 for never.
   int max_iterations = 1000;
   std::uint64_t seed = 0;
-  int starts = 0;       ///< Where the bound is not concave; 0 takes 4 for factor analysis and other such models.
+  int starts = 0;       ///< Where the bound is not concave; 0 takes 6 for factor analysis and other such models.
   int rotations = 5;    ///< Subspaces: how often the basis is chosen anew from the fitted precisions.
   int refinements = 0;  ///< Subspaces: steps of projected gradient ascent on the basis after that.
   Basis basis = Basis::weights;

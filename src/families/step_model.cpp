@@ -70,7 +70,24 @@ Vector StepModel::mean_diagonal(const Vector& precision) const {
   return out;
 }
 
-bool StepModel::solve_row(const Matrix& a, Index offset, Index row, Vector& target) const {
+template <class Solve>
+void StepModel::newton_row(Index row, const Slope& slope, const Solve& solve, Vector& target) const {
+  const auto& entries = row_entries_[static_cast<std::size_t>(row)];
+  const auto size = static_cast<Index>(entries.size());
+  Vector g(size);
+  for (Index k = 0; k < size; ++k) g(k) = (*slope.gradient)(entries[static_cast<std::size_t>(k)].second);
+  const Vector ag = solve(g);
+  const Vector ae = solve(Vector::Unit(size, 0));
+  const double c = (*slope.entries)(entries.front().second);
+  const Vector d = ag - ae * (ag(0) / (c * c + ae(0)));
+  if (!d.allFinite()) return;
+  for (Index k = 0; k < size; ++k) {
+    const Index e = entries[static_cast<std::size_t>(k)].second;
+    target(e) = (*slope.entries)(e) + d(k);
+  }
+}
+
+bool StepModel::solve_row(const Matrix& a, Index offset, Index row, const Slope* slope, Vector& target) const {
   const auto& entries = row_entries_[static_cast<std::size_t>(row)];
   const auto size = static_cast<Index>(entries.size());
   Matrix window(size, size);
@@ -81,6 +98,11 @@ bool StepModel::solve_row(const Matrix& a, Index offset, Index row, Vector& targ
   const Eigen::LLT<Matrix> factor(window);
   if (factor.info() != Eigen::Success) return false;
   // The diagonal entry is the first of an upper triangular row.
+  if (slope) {
+    newton_row(
+        row, *slope, [&](const Vector& x) -> Vector { return factor.solve(x); }, target);
+    return true;
+  }
   Vector c = factor.solve(Vector::Unit(size, 0));
   if (!(c(0) > 0.0) || !c.allFinite()) return false;
   c /= std::sqrt(c(0));
@@ -88,7 +110,7 @@ bool StepModel::solve_row(const Matrix& a, Index offset, Index row, Vector& targ
   return true;
 }
 
-void StepModel::direct_rows(const Matrix& reversed_factor, const Matrix& a, Vector& target) const {
+void StepModel::direct_rows(const Matrix& reversed_factor, const Matrix& a, const Slope* slope, Vector& target) const {
   // A = U U' with U upper triangular is the Cholesky factorisation of A with its order reversed. Rows that are free
   // from the diagonal to the last column are those of U^-1; all others are solved for one by one.
   const RootPattern& p = objective_->space().pattern;
@@ -101,7 +123,22 @@ void StepModel::direct_rows(const Matrix& reversed_factor, const Matrix& a, Vect
     const bool whole = static_cast<Index>(entries.size()) == size - r && entries.front().first == r;
     (whole ? suffix : others).push_back(r);
   }
-  if (!suffix.empty()) {
+  if (slope) {
+    // Columns from r on are the first ones of the reversed order: a leading block of the factor.
+    parallel_blocks(static_cast<Index>(suffix.size()), 8, objective_->threads(), [&](Index begin, Index end) {
+      for (Index k = begin; k < end; ++k) {
+        const Index r = suffix[static_cast<std::size_t>(k)];
+        const auto leading = reversed_factor.topLeftCorner(size - r, size - r).triangularView<Eigen::Lower>();
+        const auto solve = [&](const Vector& x) -> Vector {
+          Vector y = x.reverse();
+          leading.solveInPlace(y);
+          leading.transpose().solveInPlace(y);
+          return y.reverse();
+        };
+        newton_row(r, *slope, solve, target);
+      }
+    });
+  } else if (!suffix.empty()) {
     Matrix columns = Matrix::Zero(size, static_cast<Index>(suffix.size()));
     for (std::size_t k = 0; k < suffix.size(); ++k) columns(size - 1 - suffix[k], static_cast<Index>(k)) = 1.0;
     solve_lower_transposed(reversed_factor, columns);
@@ -110,16 +147,16 @@ void StepModel::direct_rows(const Matrix& reversed_factor, const Matrix& a, Vect
         target(entry) = columns(size - 1 - column, static_cast<Index>(k));
   }
   parallel_blocks(static_cast<Index>(others.size()), 8, objective_->threads(), [&](Index begin, Index end) {
-    for (Index k = begin; k < end; ++k) (void)solve_row(a, 0, others[static_cast<std::size_t>(k)], target);
+    for (Index k = begin; k < end; ++k) (void)solve_row(a, 0, others[static_cast<std::size_t>(k)], slope, target);
   });
 }
 
-void StepModel::window_rows(const Vector& precision, Vector& target) const {
+void StepModel::window_rows(const Vector& precision, const Slope* slope, Vector& target) const {
   const FamilySpace& space = objective_->space();
   objective_->products().for_blocks([&](const RootBlock& at) {
     Matrix a = objective_->products().gram(precision, at.column_begin, at.column_end);
     a.diagonal() += space.root_prior.diagonal.segment(at.column_begin, at.column_end - at.column_begin);
-    for (Index r = at.row_begin; r < at.row_end; ++r) (void)solve_row(a, at.column_begin, r, target);
+    for (Index r = at.row_begin; r < at.row_end; ++r) (void)solve_row(a, at.column_begin, r, slope, target);
   });
 }
 
@@ -154,7 +191,9 @@ FamilyStep StepModel::step(const FamilyPoint& point, const FamilyGradient& gradi
   const Vector precision = positive_precision(point);
   const Vector& entries = point.at.root.entries;
   // The gradient has computed them already, unless a negative precision was replaced.
-  const bool at_hand = gradient.squares.size() > 0 && (point.d_variance.array() <= 0.0).all();
+  const bool negative = !(point.d_variance.array() <= 0.0).all();
+  const Slope slope{&entries, &gradient.root};
+  const bool at_hand = gradient.squares.size() > 0 && !negative;
   const Vector site_squares = at_hand ? Vector(-gradient.squares) : objective_->products().squares(precision);
   const Vector a_diagonal = space.root_prior.diagonal + site_squares;
   FamilyStep step;
@@ -201,7 +240,7 @@ FamilyStep StepModel::step(const FamilyPoint& point, const FamilyGradient& gradi
       reversed.diagonal().array() += ridge;
     }
     if (ridge > 0.0) a.diagonal().array() += ridge;
-    if (p.triangular) direct_rows(reversed, a, target);
+    if (p.triangular) direct_rows(reversed, a, negative ? &slope : nullptr, target);
     if (space.shared()) {
       Vector right = gradient.mean.reverse();
       solve_lower(reversed, right);
@@ -210,7 +249,7 @@ FamilyStep StepModel::step(const FamilyPoint& point, const FamilyGradient& gradi
       solved_mean = true;
     }
   } else if (windows_) {
-    window_rows(precision, target);
+    window_rows(precision, negative ? &slope : nullptr, target);
   }
   if (p.triangular)
     for (Index j = 0; j < p.columns; ++j) {
@@ -222,6 +261,10 @@ FamilyStep StepModel::step(const FamilyPoint& point, const FamilyGradient& gradi
         continue;
       }
       const double a = omega * space.root_prior.diagonal(j) + site_squares(j);
+      if (negative) {
+        target(e) = entries(e) + gradient.root(e) / (a + omega / (entries(e) * entries(e)));
+        continue;
+      }
       const double best = a > 0.0 ? std::sqrt(omega / a) : largest_change * entries(e);
       target(e) = std::clamp(best, entries(e) / largest_change, entries(e) * largest_change);
     }

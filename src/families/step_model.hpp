@@ -2,7 +2,8 @@
 // Directions of ascent from the bound with its site precisions held fixed, tau_n = -2 dE[log t_n]/dv_n. Then the bound
 // is that of Gaussian sites: with A = P + H' diag(tau) H the best mean step solves A x = g, and every row of a
 // triangular root has its own best value, c = A_SS^-1 e / sqrt((A_SS^-1)_ee) on its pattern S, e the diagonal entry.
-// Negative precisions (sites that are not log-concave) are replaced by zero here, so A stays positive definite.
+// Negative precisions (sites that are not log-concave) are replaced by zero here, so A stays positive definite;
+// where there are any, a row moves by the Newton step (A_SS + e e' / c_e^2)^-1 g with the true gradient g instead.
 //
 //   direct:       A is formed; exact for every triangular family. N D^2 + D^3 / 3.
 //   matrix-free:  rows of small pattern from the Gram matrix of their columns, other rows and the mean through the
@@ -30,11 +31,19 @@ class StepModel {
   [[nodiscard]] Vector mean_diagonal(const Vector& precision) const;
 
  private:
-  void direct_rows(const Matrix& reversed_factor, const Matrix& a, Vector& target) const;
-  void window_rows(const Vector& precision, Vector& target) const;
+  /// A gradient to follow by Newton steps; null for the best value of every row.
+  struct Slope {
+    const Vector* entries;
+    const Vector* gradient;
+  };
+  void direct_rows(const Matrix& reversed_factor, const Matrix& a, const Slope* slope, Vector& target) const;
+  void window_rows(const Vector& precision, const Slope* slope, Vector& target) const;
   [[nodiscard]] Vector solve_mean(const Vector& precision, const Vector& right) const;
   /// The best entries of one row given A over its columns `at` (positions within a); false when not positive definite.
-  [[nodiscard]] bool solve_row(const Matrix& a, Index offset, Index row, Vector& target) const;
+  [[nodiscard]] bool solve_row(const Matrix& a, Index offset, Index row, const Slope* slope, Vector& target) const;
+  /// The Newton step of one row, given x -> A_SS^-1 x.
+  template <class Solve>
+  void newton_row(Index row, const Slope& slope, const Solve& solve, Vector& target) const;
 
   const FamilyObjective* objective_;
   bool direct_ = false;

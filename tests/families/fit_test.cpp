@@ -204,6 +204,21 @@ TEST(Families, ModelsWithoutGaussianFactorAndProcesses) {
   EXPECT_LE(fit(process, "diagonal", whitened).bound, best + 1e-9);
 }
 
+TEST(Families, NegativePrecisionsLeaveNoGradient) {
+  // One Student-t site in conflict with the prior: the best variance exceeds the prior's, its precision is negative.
+  // Best bound by a grid over (m, v) with 200-node quadrature: -7.816876 at m = 2.263, v = 3.133.
+  const Model model{.prior = Isotropic{Vector::Zero(1), 2.0},
+                    .design = Identity{},
+                    .offset = {},
+                    .sites = {observe("student-t", one(6.0), {{"nu", one(3.0)}, {"scale", one(0.4)}})}};
+  for (const char* family : {"full", "diagonal", "banded:1", "chevron:1"}) {
+    const FamilyFit result = fit(model, family);
+    EXPECT_NEAR(result.bound, -7.816876, 1e-6) << family;
+    EXPECT_NEAR(result.latent.variance(0), 3.133197, 1e-5) << family;
+    EXPECT_LT(result.largest_gradient, 1e-6) << family;
+  }
+}
+
 TEST(Families, RotationsAndRefinementsRaiseTheSubspaceBound) {
   const Model model = linear_model("bernoulli-logit", 40, 12, 71);
   FamilyOptions once;
