@@ -90,8 +90,10 @@ AscentResult ascend(const FamilyObjective& objective, Vector mean, Vector root, 
     }
     last = std::move(taken);
     has_last = true;
-    if (result.iterations % refresh_every == refresh_every - 1)
+    if (result.iterations % refresh_every == refresh_every - 1) {
       result.point = objective.at(result.point.at.mean, result.point.at.root.entries);
+      last.inner_point = last.inner_self = Vector();
+    }
   }
   if (result.iterations > 0) result.point = objective.at(result.point.at.mean, result.point.at.root.entries);
   return result;

@@ -1,6 +1,7 @@
 #include "families/family_objective.hpp"
 
 #include "base/overloaded.hpp"
+#include "base/parallel_blocks.hpp"
 #include "gaussmith/errors.hpp"
 #include "linalg/dense.hpp"
 
@@ -80,10 +81,16 @@ FamilyObjective::FamilyObjective(const FamilySpace& space, const std::vector<Sit
       products_(*space.root_design, space.pattern, threads),
       threads_(threads) {}
 
+// DGEMM on one column packs all of H first, and DGEMV has no threads here: plain products on blocks.
 Vector FamilyObjective::mean_rows_times(const Vector& x) const {
   return std::visit(Overloaded{[&](const Identity&) -> Vector { return x; },
-                               // DGEMM on one column packs all of H first; a plain loop is twice as fast.
-                               [&](const Matrix& h) -> Vector { return h * x; },
+                               [&](const Matrix& h) -> Vector {
+                                 Vector out(h.rows());
+                                 parallel_blocks(h.rows(), 2048, threads_, [&](Index begin, Index end) {
+                                   out.segment(begin, end - begin).noalias() = h.middleRows(begin, end - begin) * x;
+                                 });
+                                 return out;
+                               },
                                [&](const SparseMatrix& h) -> Vector { return h * x; },
                                [&](const std::shared_ptr<const LinearOperator>&) -> Vector {
                                  throw InvalidModel("design: linear operators are not available yet");
@@ -93,7 +100,14 @@ Vector FamilyObjective::mean_rows_times(const Vector& x) const {
 
 Vector FamilyObjective::mean_rows_transposed_times(const Vector& x) const {
   return std::visit(Overloaded{[&](const Identity&) -> Vector { return x; },
-                               [&](const Matrix& h) -> Vector { return h.transpose() * x; },
+                               [&](const Matrix& h) -> Vector {
+                                 Vector out(h.cols());
+                                 parallel_blocks(h.cols(), 256, threads_, [&](Index begin, Index end) {
+                                   out.segment(begin, end - begin).noalias() =
+                                       h.middleCols(begin, end - begin).transpose() * x;
+                                 });
+                                 return out;
+                               },
                                [&](const SparseMatrix& h) -> Vector { return h.transpose() * x; },
                                [&](const std::shared_ptr<const LinearOperator>&) -> Vector {
                                  throw InvalidModel("design: linear operators are not available yet");

@@ -38,6 +38,8 @@ struct FamilyDirection {
   Vector eta;         ///< H x.
   Vector mean_prior;  ///< P x.
   Vector root_prior;  ///< omega C P on the pattern.
+  /// Of a step just taken: its products with the point it led to and with itself, (C h)'(D h) and |D h|^2; else empty.
+  Vector inner_point = {}, inner_self = {};
 };
 
 struct FamilyPoint {

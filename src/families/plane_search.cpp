@@ -2,6 +2,7 @@
 
 #include <Eigen/Cholesky>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -22,7 +23,26 @@ class Plane {
       : objective_(&objective), directions_(&directions), point_(&point), k_(static_cast<Index>(directions.size())) {
     std::vector<const ProjectedRoot*> roots = {&point.at.root};
     for (const auto* d : directions) roots.push_back(&d->root);
-    inner_ = objective.products().inner(roots);
+    // What is known from the step before needs no pass over the design: |C h|^2 and the products of the last step.
+    std::vector<RootProducts::Pair> wanted;
+    std::vector<Index> columns;
+    inner_.resize(objective.rows(), (k_ + 1) * (k_ + 2) / 2);
+    for (Index a = 0; a <= k_; ++a)
+      for (Index b = a; b <= k_; ++b) {
+        const Index column = column_of(a, b);
+        if (b == 0)
+          inner_.col(column) = point.variance;
+        else if (a == 0 && line(b).inner_point.size() > 0)
+          inner_.col(column) = line(b).inner_point;
+        else if (a == b && line(b).inner_self.size() > 0)
+          inner_.col(column) = line(b).inner_self;
+        else {
+          wanted.emplace_back(static_cast<std::size_t>(a), static_cast<std::size_t>(b));
+          columns.push_back(column);
+        }
+      }
+    const Matrix fresh = objective.products().inner(roots, wanted);
+    for (std::size_t w = 0; w < wanted.size(); ++w) inner_.col(columns[w]) = fresh.col(static_cast<Index>(w));
     mean_quadratic_.resize(k_ + 1, k_ + 1);
     root_quadratic_.resize(k_ + 1, k_ + 1);
     for (Index a = 0; a <= k_; ++a)
@@ -37,10 +57,7 @@ class Plane {
     return a == 0 ? point_->at : *(*directions_)[static_cast<std::size_t>(a - 1)];
   }
   /// (C_a h)'(C_b h); line 0 is the point itself.
-  [[nodiscard]] auto inner(Index a, Index b) const {
-    if (a > b) std::swap(a, b);
-    return inner_.col(a * (k_ + 1) - a * (a - 1) / 2 + (b - a));
-  }
+  [[nodiscard]] auto inner(Index a, Index b) const { return inner_.col(column_of(std::min(a, b), std::max(a, b))); }
 
   /// Moments of eta and the entries of the root at these coefficients.
   void move(const Vector& x, Vector& eta, Vector& variance, Vector& entries) const {
@@ -104,6 +121,8 @@ class Plane {
   }
 
  private:
+  [[nodiscard]] Index column_of(Index a, Index b) const { return a * (k_ + 1) - a * (a - 1) / 2 + (b - a); }
+
   const FamilyObjective* objective_;
   const std::vector<const FamilyDirection*>* directions_;
   const FamilyPoint* point_;
@@ -191,6 +210,13 @@ bool plane_search(const FamilyObjective& objective, const std::vector<const Fami
     step.root.add(x(k + a), d.root);
     step.root_prior += x(k + a) * d.root_prior;
   }
+  step.inner_point = Vector::Zero(objective.rows());
+  step.inner_self = Vector::Zero(objective.rows());
+  for (Index a = 1; a <= k; ++a) {
+    step.inner_point += x(k + a - 1) * plane.inner(0, a);
+    for (Index b = 1; b <= k; ++b) step.inner_self += x(k + a - 1) * x(k + b - 1) * plane.inner(a, b);
+  }
+  step.inner_point += step.inner_self;
   Vector eta;
   Vector entries;
   plane.move(x, eta, point.variance, entries);

@@ -102,38 +102,37 @@ ProjectedRoot RootProducts::project(Vector entries) const {
 }
 
 Matrix RootProducts::inner(const std::vector<const ProjectedRoot*>& roots) const {
-  const auto k = static_cast<Index>(roots.size());
-  Matrix out = Matrix::Zero(rows_, k * (k + 1) / 2);
+  std::vector<Pair> pairs;
+  for (std::size_t a = 0; a < roots.size(); ++a)
+    for (std::size_t b = a; b < roots.size(); ++b) pairs.emplace_back(a, b);
+  return inner(roots, pairs);
+}
+
+Matrix RootProducts::inner(const std::vector<const ProjectedRoot*>& roots, const std::vector<Pair>& pairs) const {
+  const auto count_of_pairs = static_cast<Index>(pairs.size());
+  Matrix out = Matrix::Zero(rows_, count_of_pairs);
   const RootPattern& p = *pattern_;
+  const auto pair_at = [&](Index k) { return pairs[static_cast<std::size_t>(k)]; };
   if (dense_) {
     // Purely diagonal rows need only squares of the design.
-    Matrix products = Matrix::Zero(p.columns, out.cols());
-    for (Index j = 0; j < p.columns; ++j) {
-      if (!p.diagonal_row[static_cast<std::size_t>(p.rows - p.columns + j)]) continue;
-      Index pair = 0;
-      for (Index a = 0; a < k; ++a)
-        for (Index b = a; b < k; ++b)
-          products(j, pair++) = roots[static_cast<std::size_t>(a)]->entries(p.diagonal(j)) *
-                                roots[static_cast<std::size_t>(b)]->entries(p.diagonal(j));
-    }
+    std::vector<Index> diagonal_columns;
+    for (Index j = 0; j < p.columns; ++j)
+      if (p.diagonal_row[static_cast<std::size_t>(p.rows - p.columns + j)]) diagonal_columns.push_back(j);
     parallel_blocks(rows_, rows_per_chunk, threads_, [&](Index begin, Index end) {
       const Index count = end - begin;
       Vector square;
-      if (has_diagonal_rows_)
-        for (Index j = 0; j < p.columns; ++j) {
-          if (!p.diagonal_row[static_cast<std::size_t>(p.rows - p.columns + j)]) continue;
-          square = dense_->col(j).segment(begin, count).array().square();
-          for (Index pair = 0; pair < out.cols(); ++pair)
-            out.col(pair).segment(begin, count) += products(j, pair) * square;
-        }
-      for (Index r = 0; r < p.panel_rows; ++r) {
-        Index pair = 0;
-        for (Index a = 0; a < k; ++a)
-          for (Index b = a; b < k; ++b)
-            out.col(pair++).segment(begin, count).array() +=
-                roots[static_cast<std::size_t>(a)]->panel.col(r).segment(begin, count).array() *
-                roots[static_cast<std::size_t>(b)]->panel.col(r).segment(begin, count).array();
+      for (const Index j : diagonal_columns) {
+        square = dense_->col(j).segment(begin, count).array().square();
+        const Index e = p.diagonal(j);
+        for (Index k = 0; k < count_of_pairs; ++k)
+          out.col(k).segment(begin, count) +=
+              (roots[pair_at(k).first]->entries(e) * roots[pair_at(k).second]->entries(e)) * square;
       }
+      for (Index r = 0; r < p.panel_rows; ++r)
+        for (Index k = 0; k < count_of_pairs; ++k)
+          out.col(k).segment(begin, count).array() +=
+              roots[pair_at(k).first]->panel.col(r).segment(begin, count).array() *
+              roots[pair_at(k).second]->panel.col(r).segment(begin, count).array();
     });
     return out;
   }
@@ -144,13 +143,13 @@ Matrix RootProducts::inner(const std::vector<const ProjectedRoot*>& roots) const
         for (Index e = p.start[static_cast<std::size_t>(it.col())]; e <= p.diagonal(it.col()); ++e)
           for (std::size_t a = 0; a < roots.size(); ++a)
             y[a].at(p.row[static_cast<std::size_t>(e)]) += it.value() * roots[a]->entries(e);
-      Index pair = 0;
-      for (std::size_t a = 0; a < roots.size(); ++a)
-        for (std::size_t b = a; b < roots.size(); ++b) {
-          double sum = 0.0;
-          for (const int r : y[a].touched()) sum += y[a].value(r) * y[b].value(r);
-          out(n, pair++) = sum;
-        }
+      for (Index k = 0; k < count_of_pairs; ++k) {
+        const SparseAccumulator& first = y[pair_at(k).first];
+        const SparseAccumulator& second = y[pair_at(k).second];
+        double sum = 0.0;
+        for (const int r : first.touched()) sum += first.value(r) * second.value(r);
+        out(n, k) = sum;
+      }
       for (auto& accumulator : y) accumulator.clear();
     }
   });

@@ -40,6 +40,9 @@ class RootProducts {
 
   /// N x pairs: (C_a h_n)'(C_b h_n) for (a, b) = (0,0), (0,1), .., (1,1), ..
   [[nodiscard]] Matrix inner(const std::vector<const ProjectedRoot*>& roots) const;
+  /// The same for chosen pairs only, one column each.
+  using Pair = std::pair<std::size_t, std::size_t>;
+  [[nodiscard]] Matrix inner(const std::vector<const ProjectedRoot*>& roots, const std::vector<Pair>& pairs) const;
 
   /// sum_n sum_a weight_a(n) (C_a h_n) h_n' on the pattern; column_squares receives squares() of the first weight if it
   /// was computed.

@@ -18,6 +18,7 @@ constexpr Index largest_window = 160;
 /// anyway, so that accuracy is not needed.
 constexpr int mean_steps = 25;
 constexpr double mean_reduction = 0.1;
+constexpr double mean_share = 0.1;
 /// A purely diagonal entry changes at most by this factor in one step.
 constexpr double largest_change = 10.0;
 
@@ -160,15 +161,17 @@ void StepModel::window_rows(const Vector& precision, const Slope* slope, Vector&
   });
 }
 
-Vector StepModel::solve_mean(const Vector& precision, const Vector& right) const {
+Vector StepModel::solve_mean(const Vector& precision, const Vector& diagonal, const Vector& right, double other) const {
   const PriorPrecision& prior = objective_->space().mean_prior;
-  const Vector inverse = mean_diagonal(precision).cwiseMax(1e-300).cwiseInverse();
+  const Vector inverse = diagonal.cwiseMax(1e-300).cwiseInverse();
   Vector x = Vector::Zero(right.size());
   Vector r = right;
   Vector z = inverse.cwiseProduct(r);
   Vector p = z;
   double rz = r.dot(z);
-  const double goal = mean_reduction * mean_reduction * rz;
+  // The root is what the ascent waits for: the diagonal will do.
+  if (rz <= mean_share * other) return z;
+  const double goal = std::max(mean_reduction * mean_reduction * rz, 0.5 * mean_share * other);
   for (int k = 0; k < mean_steps && rz > goal; ++k) {
     const Vector hp = objective_->mean_rows_times(p);
     const Vector ap = prior.times(p) + objective_->mean_rows_transposed_times(precision.cwiseProduct(hp));
@@ -269,9 +272,11 @@ FamilyStep StepModel::step(const FamilyPoint& point, const FamilyGradient& gradi
       target(e) = std::clamp(best, entries(e) / largest_change, entries(e) * largest_change);
     }
   step.root = target - entries;
-  if (!solved_mean) step.mean = solve_mean(precision, gradient.mean);
-  step.mean_decrement = gradient.mean.dot(step.mean);
   step.root_decrement = gradient.root.dot(step.root);
+  if (!solved_mean)
+    step.mean = solve_mean(precision, space.shared() ? a_diagonal : mean_diagonal(precision), gradient.mean,
+                           step.root_decrement);
+  step.mean_decrement = gradient.mean.dot(step.mean);
   return step;
 }
 

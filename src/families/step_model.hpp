@@ -38,7 +38,9 @@ class StepModel {
   };
   void direct_rows(const Matrix& reversed_factor, const Matrix& a, const Slope* slope, Vector& target) const;
   void window_rows(const Vector& precision, const Slope* slope, Vector& target) const;
-  [[nodiscard]] Vector solve_mean(const Vector& precision, const Vector& right) const;
+  /// Conjugate gradients until what is left is small beside itself or beside `other`, the decrement of the root.
+  [[nodiscard]] Vector solve_mean(const Vector& precision, const Vector& diagonal, const Vector& right,
+                                  double other) const;
   /// The best entries of one row given A over its columns `at` (positions within a); false when not positive definite.
   [[nodiscard]] bool solve_row(const Matrix& a, Index offset, Index row, const Slope* slope, Vector& target) const;
   /// The Newton step of one row, given x -> A_SS^-1 x.
