@@ -61,9 +61,9 @@ AscentResult ascend(const FamilyObjective& objective, Vector mean, Vector root, 
   FamilyDirection last;
   bool has_last = false;
   for (;; ++result.iterations) {
-    const FamilyGradient gradient = objective.gradient(result.point);
-    ++result.products;
+    FamilyGradient gradient;
     FamilyStep step = model.step(result.point, gradient);
+    ++result.products;
     result.largest_gradient = gradient.largest();
     result.residual = std::sqrt(std::max(0.0, step.mean_decrement) + std::max(0.0, step.root_decrement));
     if (stop_asked(result, options, "ascent")) {

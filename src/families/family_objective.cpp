@@ -185,13 +185,14 @@ Vector FamilyObjective::root_prior(const Vector& entries) const {
   return out;
 }
 
-FamilyGradient FamilyObjective::gradient(const FamilyPoint& point) const {
+FamilyGradient FamilyObjective::gradient(const FamilyPoint& point, const Vector* sites_root) const {
   FamilyGradient g;
   g.mean = mean_rows_transposed_times(point.d_mean) - point.at.mean_prior;
   const Vector weight = 2.0 * point.d_variance;
   Vector entropy_gradient;
   (void)entropy(point.at.root.entries, &entropy_gradient);
-  g.root = products_.gather({{&point.at.root, &weight}}, &g.squares) - point.at.root_prior + entropy_gradient;
+  g.root = (sites_root ? *sites_root : products_.gather({{&point.at.root, &weight}}, &g.squares)) -
+           point.at.root_prior + entropy_gradient;
   return g;
 }
 

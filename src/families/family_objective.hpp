@@ -84,7 +84,8 @@ class FamilyObjective {
   /// omega C P on the pattern.
   [[nodiscard]] Vector root_prior(const Vector& entries) const;
 
-  [[nodiscard]] FamilyGradient gradient(const FamilyPoint& point) const;
+  /// `sites_root`, if given, is the sites' part of the gradient in the root, computed elsewhere.
+  [[nodiscard]] FamilyGradient gradient(const FamilyPoint& point, const Vector* sites_root = nullptr) const;
 
   /// By central differences of dE/dv in steps of a thousandth of the standard deviation: good to about 1e-6.
   [[nodiscard]] SiteCurvature curvature(const FamilyPoint& point) const;

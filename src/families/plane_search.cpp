@@ -161,8 +161,9 @@ bool plane_search(const FamilyObjective& objective, const std::vector<const Fami
     if (!(decrement > 0.0) || !d.allFinite()) break;
     if (first_decrement < 0.0) first_decrement = decrement;
     if (moved && decrement < enough * enough * first_decrement) break;
-    // Rounding of a sum of N terms: below this an increase of the bound cannot be seen, only its gradient.
-    const double visible = 1e-14 * (1.0 + std::abs(value)) * std::sqrt(static_cast<double>(objective.rows()) + 1.0);
+    // Near the maximum the rise drowns in the rounding of the bound; then the gradient decides.
+    const double scale = 1.0 + std::abs(value);
+    const bool near = decrement < 1e-9 * scale;
     double length = 1.0;
     bool accepted = false;
     Vector next_gradient;
@@ -173,8 +174,8 @@ bool plane_search(const FamilyObjective& objective, const std::vector<const Fami
       const double next = plane.evaluate(trial, next_mean, next_variance, next_gradient, nullptr);
       if (!std::isfinite(next)) continue;
       const bool rises = next >= value + 1e-4 * length * decrement;
-      const bool flat = length == 1.0 && decrement < 100.0 * visible && next >= value - visible &&
-                        std::abs(next_gradient.dot(d)) < 0.5 * decrement;
+      const bool flat = near && length == 1.0 && next >= value - 1e-11 * scale &&
+                        next_gradient.dot(small_solve(curvature, next_gradient)) < 0.25 * decrement;
       if (!rises && !flat) continue;
       // BFGS on the small matrix: what the model leaves out, the change of the precisions, comes in here.
       const Vector s = length * d;

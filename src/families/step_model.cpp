@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 namespace gaussmith {
 
@@ -88,6 +89,10 @@ void StepModel::newton_row(Index row, const Slope& slope, const Solve& solve, Ve
   }
 }
 
+std::size_t StepModel::block_index(const RootBlock& at) const {
+  return static_cast<std::size_t>(&at - objective_->space().pattern.blocks.data());
+}
+
 bool StepModel::solve_row(const Matrix& a, Index offset, Index row, const Slope* slope, Vector& target) const {
   const auto& entries = row_entries_[static_cast<std::size_t>(row)];
   const auto size = static_cast<Index>(entries.size());
@@ -152,10 +157,12 @@ void StepModel::direct_rows(const Matrix& reversed_factor, const Matrix& a, cons
   });
 }
 
-void StepModel::window_rows(const Vector& precision, const Slope* slope, Vector& target) const {
+void StepModel::window_rows(const Vector& precision, const std::vector<Matrix>* grams, const Slope* slope,
+                            Vector& target) const {
   const FamilySpace& space = objective_->space();
   objective_->products().for_blocks([&](const RootBlock& at) {
-    Matrix a = objective_->products().gram(precision, at.column_begin, at.column_end);
+    Matrix a =
+        grams ? (*grams)[block_index(at)] : objective_->products().gram(precision, at.column_begin, at.column_end);
     a.diagonal() += space.root_prior.diagonal.segment(at.column_begin, at.column_end - at.column_begin);
     for (Index r = at.row_begin; r < at.row_end; ++r) (void)solve_row(a, at.column_begin, r, slope, target);
   });
@@ -188,7 +195,31 @@ Vector StepModel::solve_mean(const Vector& precision, const Vector& diagonal, co
   return x;
 }
 
-FamilyStep StepModel::step(const FamilyPoint& point, const FamilyGradient& gradient) const {
+FamilyStep StepModel::step(const FamilyPoint& point, FamilyGradient& gradient) const {
+  const RootPattern& p = objective_->space().pattern;
+  const bool share = !direct_ && windows_ &&
+                     std::none_of(p.diagonal_row.begin(), p.diagonal_row.end(), std::identity{}) &&
+                     (point.d_variance.array() <= 0.0).all();
+  if (!share) {
+    gradient = objective_->gradient(point);
+    return step(point, gradient, nullptr);
+  }
+  // sum_n 2 e_v (C h) h' = -C (H' diag(tau) H), row by row within the window of its block.
+  const Vector precision = positive_precision(point);
+  std::vector<Matrix> grams(p.blocks.size());
+  Vector root = Vector::Zero(p.entries());
+  objective_->products().for_blocks([&](const RootBlock& at) {
+    Matrix& gram = grams[block_index(at)];
+    gram = objective_->products().gram(precision, at.column_begin, at.column_end);
+    mirror_lower(gram);
+    p.add_block(at, -times(p.block(at, point.at.root.entries), gram), root);
+  });
+  gradient = objective_->gradient(point, &root);
+  return step(point, gradient, &grams);
+}
+
+FamilyStep StepModel::step(const FamilyPoint& point, const FamilyGradient& gradient,
+                           const std::vector<Matrix>* grams) const {
   const FamilySpace& space = objective_->space();
   const RootPattern& p = space.pattern;
   const Vector precision = positive_precision(point);
@@ -252,7 +283,7 @@ FamilyStep StepModel::step(const FamilyPoint& point, const FamilyGradient& gradi
       solved_mean = true;
     }
   } else if (windows_) {
-    window_rows(precision, negative ? &slope : nullptr, target);
+    window_rows(precision, grams, negative ? &slope : nullptr, target);
   }
   if (p.triangular)
     for (Index j = 0; j < p.columns; ++j) {

@@ -23,7 +23,11 @@ class StepModel {
   explicit StepModel(const FamilyObjective& objective);
 
   [[nodiscard]] bool is_direct() const { return direct_; }
-  [[nodiscard]] FamilyStep step(const FamilyPoint& point, const FamilyGradient& gradient) const;
+  /// The gradient at a point and the step from it. Where rows are solved for in windows of columns, their Gram matrices
+  /// serve for both.
+  [[nodiscard]] FamilyStep step(const FamilyPoint& point, FamilyGradient& gradient) const;
+  [[nodiscard]] FamilyStep step(const FamilyPoint& point, const FamilyGradient& gradient,
+                                const std::vector<Matrix>* grams) const;
 
   /// The diagonal of A for every column of the root's space.
   [[nodiscard]] Vector diagonal(const Vector& precision) const;
@@ -37,12 +41,13 @@ class StepModel {
     const Vector* gradient;
   };
   void direct_rows(const Matrix& reversed_factor, const Matrix& a, const Slope* slope, Vector& target) const;
-  void window_rows(const Vector& precision, const Slope* slope, Vector& target) const;
+  void window_rows(const Vector& precision, const std::vector<Matrix>* grams, const Slope* slope, Vector& target) const;
   /// Conjugate gradients until what is left is small beside itself or beside `other`, the decrement of the root.
   [[nodiscard]] Vector solve_mean(const Vector& precision, const Vector& diagonal, const Vector& right,
                                   double other) const;
   /// The best entries of one row given A over its columns `at` (positions within a); false when not positive definite.
   [[nodiscard]] bool solve_row(const Matrix& a, Index offset, Index row, const Slope* slope, Vector& target) const;
+  [[nodiscard]] std::size_t block_index(const RootBlock& at) const;
   /// The Newton step of one row, given x -> A_SS^-1 x.
   template <class Solve>
   void newton_row(Index row, const Slope& slope, const Solve& solve, Vector& target) const;
