@@ -8,7 +8,7 @@ namespace {
 
 /// Rows of a block: enough for matrix products, few enough that a band's rectangle holds few zeros.
 Index rows_per_block(const CovarianceFamily& family) {
-  if (family.kind == FamilyKind::banded) return std::clamp<Index>(family.size, 8, 64);
+  if (family.kind == FamilyKind::banded) return std::clamp<Index>(2 * family.size / 3, 8, 64);
   return 64;
 }
 
