@@ -77,6 +77,8 @@ AscentResult ascend(const FamilyObjective& objective, Vector mean, Vector root, 
     }
     FamilyDirection direction = objective.direction(std::move(step.mean), std::move(step.root));
     std::vector<const FamilyDirection*> directions = {&direction};
+    // The last step would push an entry through its floor.
+    for (const Index e : step.floored) has_last = has_last && last.root.entries(e) == 0.0;
     if (has_last) directions.push_back(&last);
     FamilyDirection taken;
     bool rose = plane_search(objective, directions, result.point, taken);

@@ -31,7 +31,8 @@ double factor_entropy(const RootPattern& p, const Vector& entries, Vector* gradi
     theta.row(j) = entries.segment(p.start[static_cast<std::size_t>(j)], k).transpose();
     d(j) = entries(p.diagonal(j));
   }
-  if (!((d.array() > 0.0).all())) return minus_infinity;
+  // Below this part of a standard deviation V is singular to working precision.
+  if (!((d.array() > 1e-6 * theta.rowwise().norm().array()).all())) return minus_infinity;
   Matrix scaled = d.cwiseInverse().asDiagonal() * theta;
   // M = R'R by QR of [S; I] with the longest rows first: rows of very different length, where some d_j is nearly zero,
   // would cost the Cholesky factorisation of M half of the digits.

@@ -253,7 +253,9 @@ FamilyStep StepModel::step(const FamilyPoint& point, const FamilyGradient& gradi
   if (!p.triangular)
     for (Index j = 0; j < p.columns; ++j) {
       const double floor = smallest_deviation / std::sqrt(std::max(a_diagonal(j), 1e-300));
-      target(p.diagonal(j)) = std::max(target(p.diagonal(j)), floor);
+      if (target(p.diagonal(j)) > floor) continue;
+      target(p.diagonal(j)) = floor;
+      step.floored.push_back(p.diagonal(j));
     }
   bool solved_mean = false;
   if (direct_) {

@@ -15,6 +15,7 @@ namespace gaussmith {
 
 struct FamilyStep {
   Vector mean, root;
+  std::vector<Index> floored = {};  ///< Factor analysis: entries d_j that the step takes to their floor.
   double mean_decrement = 0.0, root_decrement = 0.0;  ///< gradient'step of both parts, not negative.
 };
 
