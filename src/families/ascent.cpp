@@ -77,8 +77,12 @@ AscentResult ascend(const FamilyObjective& objective, Vector mean, Vector root, 
     }
     FamilyDirection direction = objective.direction(std::move(step.mean), std::move(step.root));
     std::vector<const FamilyDirection*> directions = {&direction};
-    // The last step would push an entry through its floor.
-    for (const Index e : step.floored) has_last = has_last && last.root.entries(e) == 0.0;
+    // The last step must not push an entry through its floor. Such entries are purely diagonal: no panel holds them.
+    for (const Index e : step.floored) {
+      if (!has_last || last.root.entries(e) == 0.0) continue;
+      last.root.entries(e) = last.root_prior(e) = 0.0;
+      last.inner_point = last.inner_self = Vector();
+    }
     if (has_last) directions.push_back(&last);
     FamilyDirection taken;
     bool rose = plane_search(objective, directions, result.point, taken);

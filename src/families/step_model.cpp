@@ -35,7 +35,7 @@ StepModel::StepModel(const FamilyObjective& objective) : objective_(&objective) 
   const FamilySpace& space = objective.space();
   const RootPattern& p = space.pattern;
   const bool full = p.triangular && p.panel_rows == p.columns && p.entries() == p.columns * (p.columns + 1) / 2;
-  direct_ = p.columns <= direct_dimension || space.root_prior.dense.size() > 0 || full;
+  direct_ = (p.triangular && p.columns <= direct_dimension) || space.root_prior.dense.size() > 0 || full;
   row_entries_.resize(static_cast<std::size_t>(p.rows));
   Index widest = 0;
   for (Index j = 0; j < p.columns; ++j)
