@@ -13,13 +13,17 @@ class Posterior::State {
   Model model;  ///< First, because the core looks into it.
   Method method;
   int threads = 1;
-  std::unique_ptr<GaussianCore> core;
+  std::unique_ptr<GaussianCore> core;        ///< Of engines that end in the site form.
+  std::unique_ptr<PosteriorGaussian> other;  ///< Of those that do not; takes precedence.
   SiteApproximation sites;
-  LatentPoint point;  ///< The mean of q in the core's coordinates.
+  LatentPoint point;  ///< The mean of q in the Gaussian's coordinates.
   Marginals latent;
   Vector slack;  ///< 1 - tau v of every row, without cancellation: v / slack is the variance without the row's site.
   Evidence log_evidence;
   Report report;
+
+  /// The Gaussian that predicts.
+  [[nodiscard]] const PosteriorGaussian& gaussian() const { return other ? *other : *core; }
 };
 
 }  // namespace gaussmith

@@ -11,7 +11,7 @@
 namespace gaussmith {
 
 GaussianCore::GaussianCore(std::shared_ptr<PriorGeometry> geometry, const Vector& offset)
-    : geometry_(std::move(geometry)), prior_mean_(geometry_->row_mean()) {
+    : PosteriorGaussian(std::move(geometry)), prior_mean_(geometry_->row_mean()) {
   if (offset.size() > 0) prior_mean_ += offset;
 }
 
@@ -30,6 +30,8 @@ FormChoice choose_form(const Model& model, CoreForm wanted) {
       throw InvalidOption("form: a model without a Gaussian factor has no covariance form; use precision or auto");
     return {CoreForm::precision, fmt::format("precision form, D = {}: no Gaussian factor", d)};
   }
+  if (wanted == CoreForm::root)
+    throw InvalidOption("form: root is what constrained covariances end in; use covariance, precision or auto");
   if (wanted == CoreForm::covariance) return {wanted, fmt::format("covariance form, N = {}: asked for", n)};
   if (wanted == CoreForm::precision) return {wanted, fmt::format("precision form, D = {}: asked for", d)};
   if (n <= d) return {CoreForm::covariance, fmt::format("covariance form: N = {} rows, D = {} weights, N <= D", n, d)};
