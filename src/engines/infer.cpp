@@ -24,9 +24,6 @@ Posterior infer(const Model& model, const Method& method, const Run& run) {
   auto state = std::make_shared<Posterior::State>(model, method);
   state->threads = resolve_threads(run.threads);
   const BlasThreads blas(state->threads);
-  const FormChoice choice = choose_form(model, run.form);
-  state->report.core = choice.reason;
-  state->core = make_core(state->model, choice.form, state->threads);
   std::visit([&](const auto& m) { run_engine(m, run, *state); }, method);
   state->report.negative_precisions = static_cast<int>((state->sites.precision.array() < 0.0).count());
   state->report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

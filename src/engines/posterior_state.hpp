@@ -1,6 +1,7 @@
 #pragma once
 // What a posterior keeps. Engines fill it once; afterwards it is only read.
 
+#include "families/fit_family.hpp"
 #include "gaussian/core.hpp"
 #include "gaussmith/infer.hpp"
 
@@ -15,6 +16,7 @@ class Posterior::State {
   int threads = 1;
   std::unique_ptr<GaussianCore> core;        ///< Of engines that end in the site form.
   std::unique_ptr<PosteriorGaussian> other;  ///< Of those that do not; takes precedence.
+  std::unique_ptr<const FamilyFit> family;   ///< Of those with a constrained covariance: what the gradient needs.
   SiteApproximation sites;
   LatentPoint point;  ///< The mean of q in the Gaussian's coordinates.
   Marginals latent;
@@ -25,5 +27,8 @@ class Posterior::State {
   /// The Gaussian that predicts.
   [[nodiscard]] const PosteriorGaussian& gaussian() const { return other ? *other : *core; }
 };
+
+/// Gives the state the core of its model, for engines that end in the site form.
+void build_core(const Run& run, Posterior::State& state);
 
 }  // namespace gaussmith

@@ -13,20 +13,20 @@ namespace gaussmith {
 
 namespace {
 
-constexpr std::string_view accepted = "full, diagonal, banded:B, chevron:K, sparse:FILE, subspace:K or factor:K";
+constexpr std::string_view accepted = "auto, full, diagonal, banded:B, chevron:K, sparse:FILE, subspace:K or factor:K";
 
 Index parse_size(std::string_view kind, std::string_view text, Index lowest) {
   Index value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < lowest)
     throw InvalidOption(fmt::format(
-        "covariance {}: expected a whole number of at least {} after the colon, found \"{}\"", kind, lowest, text));
+        "kl.covariance {}: expected a whole number of at least {} after the colon, found \"{}\"", kind, lowest, text));
   return value;
 }
 
 std::vector<std::pair<int, int>> read_pattern(const std::string& file) {
   std::ifstream in(file);
-  if (!in) throw InvalidOption(fmt::format("covariance sparse: cannot open the pattern file \"{}\"", file));
+  if (!in) throw InvalidOption(fmt::format("kl.covariance sparse: cannot open the pattern file \"{}\"", file));
   std::vector<std::pair<int, int>> entries;
   std::string line;
   for (int number = 1; std::getline(in, line); ++number) {
@@ -61,7 +61,7 @@ CovarianceFamily parse_family(std::string_view text) {
   if (sized && kind == "factor") return {FamilyKind::factor, parse_size(kind, size, 1)};
   if (sized && kind == "sparse" && !size.empty())
     return {FamilyKind::sparse, 0, read_pattern(std::string(size)), std::string(size)};
-  throw InvalidOption(fmt::format("there is no covariance \"{}\"; accepted are {}", text, accepted));
+  throw InvalidOption(fmt::format("kl.covariance: there is no family \"{}\"; accepted are {}", text, accepted));
 }
 
 std::string to_string(const CovarianceFamily& family) {
@@ -86,19 +86,19 @@ std::string to_string(const CovarianceFamily& family) {
 
 void check_family(const CovarianceFamily& family, Index dimension) {
   if (family.size < 0 || family.size > dimension)
-    throw InvalidOption(
-        fmt::format("covariance {}: the size must lie between 0 and the dimension {}", to_string(family), dimension));
+    throw InvalidOption(fmt::format("kl.covariance {}: the size must lie between 0 and the dimension {}",
+                                    to_string(family), dimension));
   if (family.kind != FamilyKind::sparse) return;
   std::vector<bool> diagonal(static_cast<std::size_t>(dimension), false);
   for (const auto& [i, j] : family.entries) {
     if (i < 0 || j < i || j >= dimension)
-      throw InvalidOption(fmt::format("covariance {}: entry {} {} is out of range; expected 0 <= i <= j < {}",
+      throw InvalidOption(fmt::format("kl.covariance {}: entry {} {} is out of range; expected 0 <= i <= j < {}",
                                       to_string(family), i, j, dimension));
     if (i == j) diagonal[static_cast<std::size_t>(i)] = true;
   }
   for (Index i = 0; i < dimension; ++i)
     if (!diagonal[static_cast<std::size_t>(i)])
-      throw InvalidOption(fmt::format("covariance {}: the pattern lacks the diagonal entry {} {}; all {} are needed",
+      throw InvalidOption(fmt::format("kl.covariance {}: the pattern lacks the diagonal entry {} {}; all {} are needed",
                                       to_string(family), i, i, dimension));
 }
 

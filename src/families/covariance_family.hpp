@@ -8,7 +8,7 @@
 //   subspace:K      V = E'C'C E + c^2 (I - E'E), E with K orthonormal rows, over the whitened weights
 //   factor:K        V = Theta Theta' + diag(d)^2, Theta D x K; the bound is not concave
 
-#include "gaussmith/model.hpp"
+#include "gaussmith/infer.hpp"
 
 #include <string>
 #include <string_view>
@@ -34,13 +34,6 @@ struct CovarianceFamily {
 
 /// Throws InvalidOption unless the family exists in this dimension: K <= D, pattern in range and with its diagonal.
 void check_family(const CovarianceFamily& family, Index dimension);
-
-/// In which basis the zeros of a family stand. A full covariance is the same in both; a constrained one is not, and
-/// neither basis gives the better bound in every model.
-enum class Basis {
-  weights,  ///< The weights w.
-  whitened  ///< The whitened weights u, w = mean + R u with Sigma = R R' (R lower triangular up to pivoting).
-};
 
 /// Bytes that fit_family will need beyond the model, to within a factor of about two.
 [[nodiscard]] double memory_needed(const CovarianceFamily& family, const Model& model, Basis basis = Basis::weights);

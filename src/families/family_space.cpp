@@ -78,10 +78,10 @@ ModelSpace make_space(const Model& model, const CovarianceFamily& family, Basis 
           .kernel->gram(std::get<GaussianProcess>(model.prior).inputs, covariance, threads);
     Matrix lower = covariance;
     if (!cholesky(lower) || (lower.diagonal().array().square() < singular_pivot * covariance.diagonal().array()).any())
-      throw InvalidOption(
-          fmt::format("covariance {}: the prior covariance is singular to working precision, so that a constraint on "
-                      "the weights makes the bound -infinity; use full, subspace:K or the whitened basis",
-                      to_string(family)));
+      throw InvalidOption(fmt::format(
+          "kl.covariance {}: the prior covariance is singular to working precision, so that a constraint on "
+          "the weights makes the bound -infinity; use full, subspace:K or kl.basis=whitened",
+          to_string(family)));
     space.constant = 0.5 * static_cast<double>(d) - half_log_determinant(lower);
     invert_lower(lower);
     lower_transposed_times_lower(lower);

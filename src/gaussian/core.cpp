@@ -38,6 +38,28 @@ FormChoice choose_form(const Model& model, CoreForm wanted) {
   return {CoreForm::precision, fmt::format("precision form: N = {} rows, D = {} weights, D < N", n, d)};
 }
 
+double core_memory(const Model& model, CoreForm form) {
+  const auto n = static_cast<double>(model.rows());
+  const auto d = static_cast<double>(model.dimension());
+  const bool dense_prior =
+      std::holds_alternative<DenseGaussian>(model.prior) || std::holds_alternative<GaussianProcess>(model.prior);
+  const bool identity = std::holds_alternative<Identity>(model.design);
+  const auto* sparse = std::get_if<SparseMatrix>(&model.design);
+  double doubles = 60 * (n + d);
+  if (form == CoreForm::covariance) {
+    doubles += 4 * n * n;  // K, the factor, its inverse, and what is being made of them.
+    if (dense_prior && !identity) doubles += d * d + 2 * n * d;
+    if (!dense_prior && !identity && sparse == nullptr) doubles += n * d;
+  } else {
+    constexpr double block = 2048;
+    doubles += 4 * d * d + block * d;  // The precision, its factor, and what is being made of them.
+    if (dense_prior) doubles += 2 * d * d + n * d;
+    if (!dense_prior)
+      doubles += sparse != nullptr ? 1.5 * static_cast<double>(sparse->nonZeros()) : n * (identity ? 1 : d);
+  }
+  return 8 * doubles;
+}
+
 std::unique_ptr<GaussianCore> make_core(const Model& model, CoreForm form, int threads) {
   auto geometry = std::make_shared<PriorGeometry>(model.prior, model.design, threads);
   if (form == CoreForm::precision) return std::make_unique<PrecisionCore>(std::move(geometry), model.offset);

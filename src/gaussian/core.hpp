@@ -89,6 +89,9 @@ struct FormChoice {
 };
 [[nodiscard]] FormChoice choose_form(const Model& model, CoreForm wanted);
 
+/// Bytes that a core of this form takes beyond the model while an engine runs, to within a factor of about two.
+[[nodiscard]] double core_memory(const Model& model, CoreForm form);
+
 /// The core of a model. The model must outlive it.
 [[nodiscard]] std::unique_ptr<GaussianCore> make_core(const Model& model, CoreForm form, int threads);
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace gaussmith {
 
@@ -85,6 +86,21 @@ Matrix PriorGeometry::covariance_times(const Matrix& x) const {
 }
 
 Vector PriorGeometry::row_mean() const { return design_times(mean()); }
+
+Vector PriorGeometry::row_variances() const {
+  if (!has_gaussian()) return Vector::Constant(rows_, std::numeric_limits<double>::infinity());
+  const auto variance = diagonal_variance(*prior_);
+  if (std::holds_alternative<Identity>(*design_)) return variance ? *variance : Vector(covariance_.diagonal());
+  if (variance) {
+    const Vector root = variance->cwiseSqrt();
+    if (const auto* h = std::get_if<Matrix>(design_)) return (*h * root.asDiagonal()).rowwise().squaredNorm();
+    const SparseMatrix scaled = std::get<SparseMatrix>(*design_) * root.asDiagonal();
+    return scaled.cwiseAbs2() * Vector::Ones(dimension_);
+  }
+  const Matrix h_sigma = design_times(covariance_);
+  if (const auto* h = std::get_if<Matrix>(design_)) return h->cwiseProduct(h_sigma).rowwise().sum();
+  return std::get<SparseMatrix>(*design_).cwiseProduct(h_sigma) * Vector::Ones(dimension_);
+}
 
 const Matrix& PriorGeometry::row_covariance() {
   const auto variance = diagonal_variance(*prior_);

@@ -45,6 +45,9 @@ class PriorGeometry {
   /// H mean (without the model's offset).
   [[nodiscard]] Vector row_mean() const;
 
+  /// The diagonal of K = H Sigma H', without K; infinite without a Gaussian factor.
+  [[nodiscard]] Vector row_variances() const;
+
   /// K = H Sigma H', full and symmetric. A process or dense prior with the identity design lends its own matrix.
   [[nodiscard]] const Matrix& row_covariance();
 

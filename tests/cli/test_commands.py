@@ -272,7 +272,7 @@ class Catalogues(ToolTest):
     def test_valid_combinations(self):
         listing = json.loads(self.succeed("likelihoods", "--json").stdout)["likelihoods"]
         methods = {entry["name"]: entry["methods"] for entry in listing}
-        self.assertEqual(methods["gaussian"], ["exact", "laplace", "ep"])
+        self.assertEqual(methods["gaussian"], ["exact", "laplace", "kl", "ep"])
         self.assertNotIn("laplace", methods["laplace"])
         self.assertNotIn("exact", methods["poisson"])
 
