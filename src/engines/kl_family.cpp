@@ -23,6 +23,8 @@ void run_kl_family(const Kl& options, const KlCovariance& covariance, const Run&
                             covariance.bytes / 1e9);
   report.status = fit.status;
   report.message = std::move(fit.message);
+  if (!fit.concave && covariance.family.kind != FamilyKind::subspace)
+    report.message += fmt::format(", best of {} starts", how.starts);
   report.iterations = fit.iterations;
   report.residual = fit.residual;
   report.tolerance = options.tolerance;
