@@ -20,7 +20,7 @@ Model classes(Index n, bool probit) {
   return model;
 }
 
-/// Time of a whole inference less that of one that stops after the first sweep, by the number of sweeps between them.
+/// Best time of a whole inference less that of one that stops after the first sweep, by the sweeps between them.
 /// Arguments: N, threads, probit. Baseline: one DPOTRF and one DTRTRI.
 void ep_parallel_sweep(benchmark::State& state) {
   const Model model = classes(state.range(0), state.range(2) != 0);
@@ -35,8 +35,9 @@ void ep_parallel_sweep(benchmark::State& state) {
   b.diagonal().array() += 1.0;
   const int sweeps = q.report().iterations - 1;
   Matrix work;
-  double best_sweep = std::numeric_limits<double>::infinity();
-  double best_baseline = best_sweep;
+  double best_short = std::numeric_limits<double>::infinity();
+  double best_long = best_short;
+  double best_baseline = best_short;
   for (auto _ : state) {
     const double one_sweep = seconds_of([&] {
       benchmark::DoNotOptimize(
@@ -50,9 +51,11 @@ void ep_parallel_sweep(benchmark::State& state) {
                                benchmark::DoNotOptimize(cholesky(work));
                                invert_lower(work);
                              }));
-    best_sweep = std::min(best_sweep, (all - one_sweep) / sweeps);
-    state.SetIterationTime((all - one_sweep) / sweeps);
+    best_short = std::min(best_short, one_sweep);
+    best_long = std::min(best_long, all);
+    state.SetIterationTime(all);
   }
+  const double best_sweep = (best_long - best_short) / sweeps;
   state.counters["best_ms"] = 1e3 * best_sweep;
   state.counters["baseline_ms"] = 1e3 * best_baseline;
   state.counters["ratio"] = best_sweep / best_baseline;
@@ -65,18 +68,18 @@ BENCHMARK(ep_parallel_sweep)
     ->Unit(benchmark::kMillisecond)
     ->MinTime(1.0);
 
-/// Arguments: N. A sequential sweep with its tilted moments, from the factorised core to updated sites. Baseline: N
+/// Arguments: N. A sequential sweep with its tilted moments, its factorisation and its certificate. Baseline: N
 /// rank-one updates DSYR of an N x N matrix.
 void ep_sequential_sweep(benchmark::State& state) {
   const Index n = state.range(0);
   const Model model = classes(n, false);
   const BlasThreads blas(1);
   const Posterior start = infer(model, Ep{.mode = EpMode::parallel, .max_iterations = 2});
-  const Posterior two = infer(model, Ep{.mode = EpMode::sequential, .max_iterations = 1}, {.warm_start = &start});
   Matrix whole = Matrix::Identity(n, n);
   const Vector x = Vector::Constant(n, 1e-3);
-  double best_sweep = std::numeric_limits<double>::infinity();
-  double best_baseline = best_sweep;
+  double best_short = std::numeric_limits<double>::infinity();
+  double best_long = best_short;
+  double best_baseline = best_short;
   for (auto _ : state) {
     const double none = seconds_of([&] {
       benchmark::DoNotOptimize(
@@ -91,9 +94,11 @@ void ep_sequential_sweep(benchmark::State& state) {
                                  cblas_dsyr(CblasColMajor, CblasLower, static_cast<int>(n), -1e-3, x.data(), 1,
                                             whole.data(), static_cast<int>(n));
                              }));
-    best_sweep = std::min(best_sweep, 0.5 * (more - none));
-    state.SetIterationTime(0.5 * (more - none));
+    best_short = std::min(best_short, none);
+    best_long = std::min(best_long, more);
+    state.SetIterationTime(more);
   }
+  const double best_sweep = 0.5 * (best_long - best_short);
   state.counters["best_ms"] = 1e3 * best_sweep;
   state.counters["baseline_ms"] = 1e3 * best_baseline;
   state.counters["ratio"] = best_sweep / best_baseline;

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 
 namespace gaussmith {
@@ -14,8 +15,8 @@ namespace gaussmith {
 namespace {
 
 constexpr double milder_damping = 0.4;
-constexpr double lowest_power = 0.2;
-constexpr double power_factor = 0.7;
+/// Shares of the power asked for, tried in turn as the last resort.
+constexpr std::array lower_powers = {0.9, 0.8, 0.65, 0.5, 0.35, 0.2};
 
 /// The plan of ep.mode = auto: what is cheap first, what is guaranteed later, another problem last.
 class Plan {
@@ -34,10 +35,10 @@ class Plan {
         break;
     }
     StageEnd end = at_one_power();
-    while (!final(end) && power_factor * search_.power() >= lowest_power) {
-      const double from = search_.power();
-      const double to = power_factor * from;
-      note(fmt::format("power {:.2g}", from), fmt::format("power {:.2g}", to), end);
+    for (const double share : lower_powers) {
+      if (final(end)) break;
+      const double to = share * options_.power;
+      note(fmt::format("power {:.2g}", search_.power()), fmt::format("power {:.2g}", to), end);
       search_.set_power(to);
       end = at_one_power();
     }
@@ -148,6 +149,7 @@ void run_ep(const Ep& options, const Run& run, Posterior::State& state) {
                         sites.all(&SiteTraits::gaussian) ? EvidenceKind::exact : EvidenceKind::approximation};
   // The method that was run: a power lowered on the way is part of it.
   std::get<Ep>(state.method).power = search.power();
+  report.substituted = search.power() < options.power;
 }
 
 std::map<std::string, double, std::less<>> ep_gradient(const Ep& options, const Posterior::State& state) {

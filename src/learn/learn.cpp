@@ -51,6 +51,15 @@ class Objective {
       ++failures_;
       return std::nullopt;
     }
+    if (posterior->report().substituted) {
+      // Evidences of two methods are not one objective. A start that needs the milder one decides for all of learning.
+      if (evaluations_ > 1) {
+        failure_ = "the method had to be made milder here";
+        ++failures_;
+        return std::nullopt;
+      }
+      method_ = posterior->method();
+    }
     Evaluation out{posterior->log_evidence().value, Vector::Zero(log_values.size())};
     const auto gradient = posterior->gradient();
     for (std::size_t p = 0; p < free_.size(); ++p) {
@@ -89,7 +98,7 @@ class Objective {
 
  private:
   const Model& model_;
-  const Method& method_;
+  Method method_;
   Run run_;
   const LearnOptions& options_;
   std::vector<Free> free_;

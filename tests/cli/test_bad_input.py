@@ -35,6 +35,12 @@ class BadUse(ToolTest):
         self.refuse(*FIT, "bernoulli-logit", "--set", "kernel.width=1", says=("kernel.width", "kernel.lengthscale"))
         self.refuse(*FIT, "bernoulli-logit", "--set", "laplace.speed=1", says=("laplace.speed", "laplace.tolerance"))
         self.refuse(*FIT, "bernoulli-logit", "--set", "laplace.tolerance=tiny", says="tiny")
+        ep = (*FIT, "bernoulli-logit", "--method", "ep", "--set")
+        self.refuse(*ep, "ep.mode=fast", says=("ep.mode", "parallel", "double-loop", "fast"))
+        self.refuse(*ep, "ep.power=0", says=("ep.power", "(0, 1]"))
+        self.refuse(*ep, "ep.power=1.5", says=("ep.power", "(0, 1]"))
+        self.refuse(*ep, "ep.damping=-1", says=("ep.damping", "(0, 1]"))
+        self.refuse(*ep, "ep.speed=1", says=("ep.speed", "ep.tolerance"))
         self.refuse(*FIT, "bernoulli-logit", "--method", "kl", "--set", "kl.covariance=round",
                     says=("kl.covariance", "full", "round"))
         self.refuse(*FIT, "bernoulli-logit", "--method", "kl", "--set", "kl.starts=0", says="kl.starts")

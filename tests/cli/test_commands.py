@@ -124,6 +124,25 @@ class Fit(ToolTest):
         self.write("t.csv", class_table(labels=("0", "1")))
         self.assertIn("0", self.succeed(*fit).stderr)
 
+    def test_expectation_propagation_says_how_it_went(self):
+        # Pairs of neighbours, every third one in conflict: EP has to escalate, and its report has the path.
+        rows = []
+        for i in range(8):
+            x, f = 0.3 * i, math.sin(0.3 * i)
+            rows += [(x, f), (x + 0.01, f + (1.0 if i % 3 == 0 else 0.02))]
+        self.write("r.csv", "x,y\n" + "\n".join(f"{x},{y}" for x, y in rows) + "\n")
+        command = ("fit", "--data", "r.csv", "--target", "y", "--likelihood", "student-t", "--kernel", "se", "--method",
+                   "ep", "--loo", "--set", "likelihood.scale=0.05", "--set", "likelihood.nu=3", "--set",
+                   "kernel.signal_sd=1", "--set", "kernel.lengthscale=0.3")
+        result = self.result(*command)
+        self.assertTrue(result["converged"])
+        self.assertLessEqual(result["residual"], 1e-8)
+        self.assertTrue(any("because" in note for note in result["notes"]), result["notes"])
+        self.assertEqual(len(result["leave_one_out"]["log_density"]), len(rows))
+        text = self.succeed(*command).stdout
+        self.assertIn("Path ", text)
+        self.assertIn("Left out ", text)
+
     def test_missing_cells_can_be_dropped(self):
         self.write("t.csv", class_table() + "NA,1,1\n")
         fit = ("fit", "--data", "t.csv", "--target", "y", "--likelihood", "bernoulli-logit", "--prior", "isotropic")
