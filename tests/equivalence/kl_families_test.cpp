@@ -2,13 +2,15 @@
 // a band as wide as the matrix.
 
 #include "families/fit_family.hpp"
+#include "gaussian/root_gaussian.hpp"
 #include "gaussmith/infer.hpp"
 #include "support/models.hpp"
 
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cmath>
+#include <memory>
+#include <string>
 
 namespace gaussmith {
 namespace {
@@ -53,7 +55,9 @@ TEST(KlFamilies, FourWaysToTheFullOptimumAgree) {
     newton.solver = FamilySolver::newton;
     const FamilyFit cholesky = fit_family(model, {FamilyKind::full}, newton, 1);
     EXPECT_EQ(cholesky.status, Status::converged) << cholesky.message;
-    agree(cholesky.bound, cholesky.weight_mean, weights.variance, cholesky.latent);
+    const RootGaussian gaussian(std::make_shared<PriorGeometry>(model.prior, model.design, 1), cholesky.covariance);
+    const Vector variance = gaussian.weight_root().rowwise().squaredNorm();
+    agree(cholesky.bound, cholesky.weight_mean, variance, cholesky.latent);
   }
 }
 
