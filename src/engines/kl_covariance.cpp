@@ -42,8 +42,8 @@ class Chooser {
     const double bytes = needed(family);
     if (bytes > limit_)
       throw InvalidOption(fmt::format(
-          "kl.covariance {} needs about {:.3g} GB, more than the {:.3g} GB {}{}", to_string(family), bytes / gigabyte,
-          limit_ / gigabyte, options_.memory > 0.0 ? "that kl.memory allows" : "of this machine", hint(bytes)));
+          "kl.covariance {} needs about {}, more than the {} {}{}", to_string(family), memory_in_words(bytes),
+          memory_in_words(limit_), options_.memory > 0.0 ? "that kl.memory allows" : "of this machine", hint(bytes)));
     return {std::move(family), bytes, std::move(reason)};
   }
 
@@ -53,13 +53,13 @@ class Chooser {
     const double operations = site_form_operations(model_, form_);
     const bool fits = bytes <= limit_;
     if (fits && operations <= most_operations)
-      return take(full, fmt::format("kl.covariance auto: full, which needs {:.2g} GB", bytes / gigabyte));
+      return take(full, fmt::format("kl.covariance auto: full, which needs {}", memory_in_words(bytes)));
     if (form_asked_for) return take(full, "kl.covariance auto: full, because a form was asked for");
     if (has_dense_prior(model_))
       return take(full, "kl.covariance auto: full, because the prior's matrix takes as much in every family");
     const std::string why =
         fits ? fmt::format("full would take {:.1g} multiplications a step", operations)
-             : fmt::format("full would need {:.3g} GB of {:.3g} GB", bytes / gigabyte, limit_ / gigabyte);
+             : fmt::format("full would need {} of {}", memory_in_words(bytes), memory_in_words(limit_));
     for (const Index size : chevron_sizes) {
       const CovarianceFamily family =
           size > 0 ? CovarianceFamily{FamilyKind::chevron, size} : CovarianceFamily{FamilyKind::diagonal};
@@ -76,7 +76,7 @@ class Chooser {
 
   [[nodiscard]] std::string hint(double bytes) const {
     const double least = needed({FamilyKind::diagonal});
-    return least < bytes ? fmt::format("; diagonal needs {:.3g} GB", least / gigabyte) : std::string();
+    return least < bytes ? fmt::format("; diagonal needs {}", memory_in_words(least)) : std::string();
   }
 
   const Kl& options_;
@@ -86,6 +86,11 @@ class Chooser {
 };
 
 }  // namespace
+
+std::string memory_in_words(double bytes) {
+  return bytes < 0.1 * gigabyte ? fmt::format("{:.2g} MB", 1e3 * bytes / gigabyte)
+                                : fmt::format("{:.3g} GB", bytes / gigabyte);
+}
 
 KlCovariance choose_kl_covariance(const Kl& options, const Model& model, CoreForm form) {
   const Chooser chooser(options, model, form);

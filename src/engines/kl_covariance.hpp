@@ -14,6 +14,9 @@ struct KlCovariance {
   std::string reason;       ///< What `auto` took and why; empty where a family was asked for.
 };
 
+/// "1.25 GB", "3.1 MB".
+[[nodiscard]] std::string memory_in_words(double bytes);
+
 /// Throws InvalidOption when the family does not suit the model or does not fit into the memory allowed.
 [[nodiscard]] KlCovariance choose_kl_covariance(const Kl& options, const Model& model, CoreForm form);
 

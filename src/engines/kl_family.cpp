@@ -19,8 +19,8 @@ void run_kl_family(const Kl& options, const KlCovariance& covariance, const Run&
   FamilyFit fit = fit_family(state.model, covariance.family, how, state.threads, run.progress);
 
   Report& report = state.report;
-  report.core = fmt::format("root of a constrained covariance, {}: {:.2g} GB", to_string(covariance.family),
-                            covariance.bytes / 1e9);
+  report.core = fmt::format("root of a constrained covariance, {}: {}", to_string(covariance.family),
+                            memory_in_words(covariance.bytes));
   report.status = fit.status;
   report.message = std::move(fit.message);
   if (!fit.concave && covariance.family.kind != FamilyKind::subspace)

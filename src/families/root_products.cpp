@@ -120,12 +120,12 @@ Matrix RootProducts::inner(const std::vector<const ProjectedRoot*>& roots, const
       if (p.diagonal_row[static_cast<std::size_t>(p.rows - p.columns + j)]) diagonal_columns.push_back(j);
     parallel_blocks(rows_, rows_per_chunk, threads_, [&](Index begin, Index end) {
       const Index count = end - begin;
-      Vector square;
+      Eigen::ArrayXd square(count);
       for (const Index j : diagonal_columns) {
         square = dense_->col(j).segment(begin, count).array().square();
         const Index e = p.diagonal(j);
         for (Index k = 0; k < count_of_pairs; ++k)
-          out.col(k).segment(begin, count) +=
+          out.col(k).segment(begin, count).array() +=
               (roots[pair_at(k).first]->entries(e) * roots[pair_at(k).second]->entries(e)) * square;
       }
       for (Index r = 0; r < p.panel_rows; ++r)
