@@ -24,10 +24,22 @@ struct Laplace {
   double tolerance = 1e-8;  ///< Stop when the gradient norm, in posterior standard deviations, is below this.
 };
 
+/// In which basis the zeros of a constrained covariance stand. A full covariance is the same in both; a constrained one
+/// is not, and neither basis gives the better bound in every model.
+enum class Basis {
+  weights,  ///< The weights w.
+  whitened  ///< The whitened weights u, w = mean + R u with Sigma = R R' (R lower triangular up to pivoting).
+};
+
 /// The Gaussian closest to the posterior in KL(q, p): the tightest Gaussian lower bound on the evidence
 /// (docs/engines/kl.md). Takes every site with unbounded support.
 struct Kl {
-  std::string covariance = "auto";  ///< Family of the covariance: auto or full.
+  /// Family of the covariance (docs/engines/kl_families.md): auto, full, diagonal, banded:B, chevron:K, sparse:FILE,
+  /// subspace:K or factor:K.
+  std::string covariance = "auto";
+  Basis basis = Basis::weights;
+  double memory =
+      0.0;  ///< GB that the fit may take beyond the model, estimated beforehand; 0 for all of the machine's.
   int max_iterations = 500;
   double tolerance = 1e-8;  ///< Stop when the site equations hold to this, in posterior standard deviations.
   int starts = 3;           ///< Starts for sites that are not log-concave; the best bound is kept.

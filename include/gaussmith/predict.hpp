@@ -61,6 +61,14 @@ class Prediction {
   std::string missing_;
 };
 
+/// The covariance V = S'S + scale^2 (I - P'P) of a constrained Gaussian, S the root and P the complement.
+struct CovarianceRoot {
+  SparseMatrix root;      ///< S: any number of rows, one column a coordinate.
+  Matrix complement;      ///< P with orthonormal rows; empty for V = S'S.
+  double scale = 0.0;     ///< Standard deviation outside the span of P.
+  bool whitened = false;  ///< Coordinates are the whitened weights u, w = mean + R u, instead of w.
+};
+
 /// A fitted Gaussian as plain data: everything prediction needs and nothing else, so that saved models need no training
 /// table. Filled by Posterior::fitted(); the fields of the form not in use are empty.
 struct FittedGaussian {
@@ -74,8 +82,11 @@ struct FittedGaussian {
   Vector precision;            ///< Covariance form: site precisions tau.
   Vector dual;                 ///< Covariance form: a with posterior mean of w = mean + Sigma H'a.
 
-  Vector coordinates;  ///< Precision form: posterior mean of the whitened weights u, w = mean + R u.
-  Matrix factor;       ///< Precision form: lower Cholesky factor of the posterior precision of u.
+  /// Precision form: posterior mean of the whitened weights u, w = mean + R u. Root form: of u or of w.
+  Vector coordinates;
+  Matrix factor;  ///< Precision form: lower Cholesky factor of the posterior precision of u.
+
+  CovarianceRoot covariance;  ///< Root form.
 };
 
 /// Predicts from a fitted Gaussian. Cheap to copy; const and safe to share between threads.

@@ -59,8 +59,9 @@ class Interrupted : public std::exception {
   [[nodiscard]] const char* what() const noexcept override { return "interrupted by the progress callback"; }
 };
 
-/// Which form of the linear-Gaussian core to use (docs/architecture.md).
-enum class CoreForm { automatic, covariance, precision };
+/// Which form of the linear-Gaussian core to use (docs/architecture.md). `root` is not one to ask for: it is the form
+/// of results whose covariance is constrained (CovarianceRoot in gaussmith/predict.hpp).
+enum class CoreForm { automatic, covariance, precision, root };
 
 /// Everything about a run that is not the model and not the method.
 struct Run {

@@ -14,15 +14,22 @@ void check_options(const Method& method);
 
 inline void check_sites(const Exact&, const Model& model) { check_exact(model); }
 inline void check_sites(const Laplace&, const Model& model) { check_laplace(model); }
-inline void check_sites(const Kl& options, const Model& model) { check_kl(options, model); }
+inline void check_sites(const Kl&, const Model&) {}  // What it refuses, it finds as its first step.
 inline void check_sites(const Ep&, const Model&) {}  // Every site has tilted moments.
 
-inline void run_engine(const Exact&, const Run& run, Posterior::State& state) { run_exact(run, state); }
+inline void run_engine(const Exact&, const Run& run, Posterior::State& state) {
+  build_core(run, state);
+  run_exact(run, state);
+}
 inline void run_engine(const Laplace& options, const Run& run, Posterior::State& state) {
+  build_core(run, state);
   run_laplace(options, run, state);
 }
 inline void run_engine(const Kl& options, const Run& run, Posterior::State& state) { run_kl(options, run, state); }
-inline void run_engine(const Ep& options, const Run& run, Posterior::State& state) { run_ep(options, run, state); }
+inline void run_engine(const Ep& options, const Run& run, Posterior::State& state) {
+  build_core(run, state);
+  run_ep(options, run, state);
+}
 
 inline auto evidence_gradient(const Exact&, const Posterior::State& state) { return curvature_gradient(state); }
 inline auto evidence_gradient(const Laplace&, const Posterior::State& state) { return curvature_gradient(state); }

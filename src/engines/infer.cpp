@@ -31,9 +31,6 @@ Posterior infer(const Model& model, const Method& method, const Run& run) {
   auto state = std::make_shared<Posterior::State>(model, method);
   state->threads = resolve_threads(run.threads);
   const BlasThreads blas(state->threads);
-  const FormChoice choice = choose_form(model, run.form);
-  state->report.core = choice.reason;
-  state->core = make_core(state->model, choice.form, state->threads);
   std::visit([&](const auto& m) { run_engine(m, run, *state); }, method);
   state->report.negative_precisions =
       static_cast<int>((state->sites.precision.array() * state->latent.variance.array() < -negligible).count());
@@ -56,9 +53,10 @@ Marginals Posterior::weights() const {
   const BlasThreads blas(state_->threads);
   const Design all = Identity{};
   const NewPoints points = NewRows{&all};
-  return predict_in_blocks(state_->core->geometry().dimension(), state_->core->rows(),
+  const PosteriorGaussian& gaussian = state_->gaussian();
+  return predict_in_blocks(gaussian.geometry().dimension(), gaussian.numbers_per_point(),
                            [&](Index begin, Index end, Vector& mean, Vector& variance) {
-                             state_->core->predict(points, begin, end, state_->point, mean, variance);
+                             gaussian.predict(points, begin, end, state_->point, mean, variance);
                            });
 }
 
@@ -91,18 +89,14 @@ Matrix Posterior::latent_covariance(const std::vector<Index>& rows) const {
     chosen.setFromTriplets(entries.begin(), entries.end());
     selected = std::move(chosen);
   }
-  return state_->core->joint_covariance(NewRows{&selected});
+  return state_->gaussian().joint_covariance(NewRows{&selected});
 }
 
 Matrix Posterior::sample_weights(int draws, std::uint64_t seed) const {
   if (draws < 1) throw InvalidOption(fmt::format("draws must be at least 1, found {}", draws));
   const BlasThreads blas(state_->threads);
-  const Matrix root = state_->core->weight_root();
   Random random(seed);
-  Matrix z(root.cols(), draws);
-  for (Index j = 0; j < z.cols(); ++j)
-    for (Index i = 0; i < z.rows(); ++i) z(i, j) = random.normal();
-  Matrix w = times(root, z);
+  Matrix w = state_->gaussian().weight_deviations(draws, random);
   w.colwise() += weights().mean;
   return w;
 }
@@ -116,17 +110,17 @@ FittedGaussian Posterior::fitted() const {
   FittedGaussian fitted;
   fitted.prior = state_->model.prior;
   std::tie(fitted.sites, fitted.row_arguments) = response_prototypes(state_->model.sites);
-  state_->core->describe(state_->point, fitted);
+  state_->gaussian().describe(state_->point, fitted);
   return fitted;
 }
 
 Prediction Posterior::predict(const PredictionPoints& points) const {
   const BlasThreads blas(state_->threads);
   const auto [sites, row_arguments] = response_prototypes(state_->model.sites);
-  return predict_points(points, state_->model.prior, state_->model.dimension(), state_->core->rows(), sites,
-                        row_arguments,
+  return predict_points(points, state_->model.prior, state_->model.dimension(), state_->gaussian().numbers_per_point(),
+                        sites, row_arguments,
                         [&](const NewPoints& at, Index begin, Index end, Vector& mean, Vector& variance) {
-                          state_->core->predict(at, begin, end, state_->point, mean, variance);
+                          state_->gaussian().predict(at, begin, end, state_->point, mean, variance);
                         });
 }
 

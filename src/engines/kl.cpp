@@ -1,6 +1,7 @@
 #include "engines/kl.hpp"
 
 #include "engines/explicit_gradient.hpp"
+#include "engines/kl_family.hpp"
 #include "engines/kl_full.hpp"
 #include "engines/options.hpp"
 #include "gaussmith/errors.hpp"
@@ -17,11 +18,8 @@
 namespace gaussmith {
 
 void check_kl_covariance(const std::string& text) {
-  if (text != "auto" && text != "full")
-    throw InvalidOption(fmt::format("kl.covariance must be auto or full, found \"{}\"", text));
+  if (text != "auto") (void)parse_family(text);
 }
-
-void check_kl(const Kl& /*options*/, const Model& /*model*/) {}
 
 namespace {
 
@@ -75,13 +73,12 @@ Start scattered_start(GaussianCore& core, const SiteRows& sites, const KlStart& 
 
 /// E[log t] is -inf where t vanishes on an interval. Sites given as functions are asked at points across the prior's
 /// marginals, and refuse such values with row and eta (InvalidModel).
-void check_support(const GaussianCore& core, const SiteRows& sites) {
+void check_support(const Vector& prior_mean, const Vector& prior_variance, const SiteRows& sites) {
   constexpr double widest = 100.0;  // Where there is no Gaussian factor.
-  const Vector prior = core.prior_variances();
-  const Vector width = prior.unaryExpr([&](double v) { return std::isfinite(v) ? std::sqrt(v) : widest; });
+  const Vector width = prior_variance.unaryExpr([&](double v) { return std::isfinite(v) ? std::sqrt(v) : widest; });
   Vector value;
   for (const double z : {0.0, -0.5, 0.5, -1.0, 1.0, -2.0, 2.0, -4.0, 4.0, -8.0, 8.0})
-    sites.log_density(core.prior_mean() + z * width, &value);
+    sites.log_density(prior_mean + z * width, &value);
 }
 
 /// The ascent from one start with its own report.
@@ -118,14 +115,15 @@ Climb best_of_starts(const Kl& options, const Run& run, GaussianCore& core, cons
   best.report.message += fmt::format(", best of {} starts", options.starts);
   if (!best_is_last) {
     if (!core.factorise(best.end.precision)) throw std::logic_error("kl: a factorisation could not be repeated");
-    best.end.variance = core.variances();
+    best.end.variance = core.variances(&best.end.slack);
   }
   return best;
 }
 
 void run_full(const Kl& options, const Run& run, Posterior::State& state) {
+  build_core(run, state);
   const SiteRows sites(state.model.sites, state.threads);
-  check_support(*state.core, sites);
+  check_support(state.core->prior_mean(), state.core->prior_variances(), sites);
   auto [end, report] = best_of_starts(options, run, *state.core, sites);
   report.tolerance = options.tolerance;
   report.core = std::move(state.report.core);
@@ -134,14 +132,32 @@ void run_full(const Kl& options, const Run& run, Posterior::State& state) {
   state.sites.shift = end.mean.d_mean + end.precision.cwiseProduct(end.mean.at.eta);
   state.point = std::move(end.mean.at);
   state.latent = {state.point.eta, end.variance};
+  state.slack = std::move(end.slack);
   state.log_evidence = {end.bound, sites.all(&SiteTraits::gaussian) ? EvidenceKind::exact : EvidenceKind::lower_bound};
+}
+
+void run_constrained(const Kl& options, const KlCovariance& covariance, const Run& run, Posterior::State& state) {
+  auto geometry = std::make_shared<PriorGeometry>(state.model.prior, state.model.design, state.threads);
+  const SiteRows sites(state.model.sites, state.threads);
+  Vector centre = geometry->row_mean();
+  if (state.model.offset.size() > 0) centre += state.model.offset;
+  check_support(centre, geometry->row_variances(), sites);
+  run_kl_family(options, covariance, run, std::move(geometry), state);
 }
 
 }  // namespace
 
-void run_kl(const Kl& options, const Run& run, Posterior::State& state) { run_full(options, run, state); }
+void run_kl(const Kl& options, const Run& run, Posterior::State& state) {
+  const KlCovariance covariance = choose_kl_covariance(options, state.model, run.form);
+  if (covariance.family.kind == FamilyKind::full)
+    run_full(options, run, state);
+  else
+    run_constrained(options, covariance, run, state);
+  if (!covariance.reason.empty()) state.report.notes.push_back(covariance.reason);
+}
 
 std::map<std::string, double, std::less<>> kl_gradient(const Posterior::State& state) {
+  if (state.family) return family_gradient(state.model, *state.family, state.threads);
   return explicit_gradient(state, [&](const SiteBlock& block, Index row, int parameter) {
     const auto size = static_cast<std::size_t>(block.size());
     Vector value(block.size());

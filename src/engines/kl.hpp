@@ -8,10 +8,8 @@
 
 namespace gaussmith {
 
-/// Refuses what the chosen covariance family cannot do (InvalidOption).
-void check_kl(const Kl& options, const Model& model);
-
-/// Fills the state from the optimum of the bound.
+/// Fills the state from the optimum of the bound. Refuses a covariance that does not suit the model or does not fit
+/// into memory before any work (InvalidOption).
 void run_kl(const Kl& options, const Run& run, Posterior::State& state);
 
 /// Explicit terms only, because the bound is stationary in q: sites by E_q[d log t].

@@ -52,7 +52,7 @@ class KlAscent {
     while (proceed()) advance();
     if (!factorised_at_now_) {
       if (!core_.factorise(now_.precision)) throw std::logic_error("kl: a factorisation could not be repeated");
-      now_.variance = core_.variances();
+      now_.variance = core_.variances(&now_.slack);
     }
     return std::move(now_);
   }
@@ -68,7 +68,7 @@ class KlAscent {
     ++report_.iterations;
     KlPoint next;
     next.precision = precision;
-    next.variance = core_.variances();
+    next.variance = core_.variances(&next.slack);
     next.mean = smoothed_point(core_, sites_, next.variance, mean);
     const auto mismatch = [&] {
       return (next.precision + 2.0 * next.mean.d_variance).cwiseAbs().cwiseProduct(next.variance).maxCoeff();

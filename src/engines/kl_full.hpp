@@ -12,6 +12,7 @@ namespace gaussmith {
 /// and it is stationary where the mean is optimal and tau_n = -2 de_n/dv_n.
 struct KlPoint {
   Vector precision, variance;
+  Vector slack;  ///< 1 - tau v (GaussianCore::variances).
   SmoothedPoint mean;
   double bound = 0.0;
   double residual = 0.0;  ///< The larger of the mean's residual and max |tau + 2 de/dv| v.

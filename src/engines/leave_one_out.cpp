@@ -1,5 +1,6 @@
 #include "engines/leave_one_out.hpp"
 
+#include "gaussmith/errors.hpp"
 #include "model/site_rows.hpp"
 
 #include <cmath>
@@ -22,6 +23,8 @@ Marginals cavities(const Vector& mean, const Vector& variance, const Vector& sla
 }
 
 LeaveOneOut leave_one_out(const Posterior::State& state) {
+  if (!state.core)
+    throw InvalidOption("leave-one-out predictions need a posterior in the site form; use kl.covariance=full");
   const SiteRows sites(state.model.sites, state.threads);
   LeaveOneOut out;
   out.latent = cavities(state.latent.mean, state.latent.variance, state.slack,

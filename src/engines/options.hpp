@@ -45,13 +45,21 @@ void fields(Laplace& options, Visitor&& visit) {
         "gradient norm at the mode, in posterior standard deviations");
 }
 
+inline constexpr Text kl_covariances{
+    "auto | full | diagonal | banded:B | chevron:K | sparse:FILE | subspace:K | factor:K", check_kl_covariance};
+inline constexpr Choices<Basis, 2> kl_bases{{{{"weights", Basis::weights}, {"whitened", Basis::whitened}}}};
+
 template <class Visitor>
 void fields(Kl& options, Visitor&& visit) {
-  visit("covariance", options.covariance, Text{"auto | full", check_kl_covariance}, "family of the covariance");
-  visit("max_iterations", options.max_iterations, Range{1.0, 1e6}, "factorisations before giving up, from each start");
+  visit("covariance", options.covariance, kl_covariances, "family of the covariance");
+  visit("basis", options.basis, kl_bases, "where the zeros of a constrained covariance stand");
+  visit("memory", options.memory, Range{0.0, 1e6}, "GB that the fit may take, estimated beforehand; 0: the machine's");
+  visit("max_iterations", options.max_iterations, Range{1.0, 1e6},
+        "factorisations, or steps of a constrained covariance, before giving up, from each start");
   visit("tolerance", options.tolerance, Range{1e-14, 1.0},
         "mismatch of the site equations, in posterior standard deviations");
-  visit("starts", options.starts, Range{1.0, 1000.0}, "starts for sites that are not log-concave; the best is kept");
+  visit("starts", options.starts, Range{1.0, 1000.0},
+        "starts for factor:K and for sites that are not log-concave; the best is kept");
 }
 
 inline constexpr Choices<EpMode, 4> ep_modes{{{{"auto", EpMode::automatic},

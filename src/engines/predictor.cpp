@@ -2,6 +2,7 @@
 #include "engines/prediction_points.hpp"
 #include "gaussian/covariance_core.hpp"
 #include "gaussian/precision_predict.hpp"
+#include "gaussian/root_gaussian.hpp"
 #include "gaussmith/errors.hpp"
 #include "gaussmith/predict.hpp"
 #include "linalg/blas_threads.hpp"
@@ -9,6 +10,27 @@
 #include <fmt/format.h>
 
 namespace gaussmith {
+
+namespace {
+
+std::unique_ptr<PosteriorGaussian> make_root(const FittedGaussian& data, std::shared_ptr<PriorGeometry> geometry) {
+  const CovarianceRoot& covariance = data.covariance;
+  const Index size = data.coordinates.size();
+  if (covariance.root.cols() != size || (covariance.complement.size() > 0 && covariance.complement.cols() != size))
+    throw InvalidModel(fmt::format("fitted: a root of {} columns and a complement of {} for {} coordinates",
+                                   covariance.root.cols(), covariance.complement.cols(), size));
+  const Vector entries = covariance.root.coeffs();
+  if (!data.coordinates.allFinite() || !entries.allFinite() || !covariance.complement.allFinite() ||
+      !(covariance.scale >= 0.0))
+    throw InvalidModel("fitted: the mean and the root of the covariance must be finite");
+  auto gaussian = std::make_unique<RootGaussian>(geometry, covariance);
+  const Index expected = covariance.whitened ? geometry->rank() : geometry->dimension();
+  if (size != expected)
+    throw InvalidModel(fmt::format("fitted: {} coordinates for a prior of dimension {}", size, expected));
+  return gaussian;
+}
+
+}  // namespace
 
 /// The fitted data with what can be computed once from it.
 class Predictor::State {
@@ -27,21 +49,27 @@ class Predictor::State {
         throw InvalidModel("fitted: the factor must be finite with a positive diagonal");
       return;
     }
+    if (data.form == CoreForm::root) {
+      gaussian = make_root(data, geometry);
+      point = {data.coordinates, {}};
+      return;
+    }
     const Index n = geometry->rows();
     if (data.dual.size() != n || data.precision.size() != n)
       throw InvalidModel(fmt::format("fitted: {} dual values and {} precisions for {} rows", data.dual.size(),
                                      data.precision.size(), n));
     if (!data.dual.allFinite() || !data.precision.allFinite())
       throw InvalidModel("fitted: dual values and precisions must be finite");
-    core = std::make_unique<CovarianceCore>(geometry, Vector{});
+    auto core = std::make_unique<CovarianceCore>(geometry, Vector{});
     if (!core->factorise(data.precision))
       throw InvalidModel("fitted: the site precisions do not suit the prior covariance (not positive definite)");
+    gaussian = std::move(core);
     point = {data.dual, {}};
   }
 
   FittedGaussian data;
   std::shared_ptr<PriorGeometry> geometry;
-  std::unique_ptr<CovarianceCore> core;  ///< Covariance form only.
+  std::unique_ptr<PosteriorGaussian> gaussian;  ///< Not in the precision form.
   LatentPoint point;
 };
 
@@ -56,10 +84,11 @@ Prediction Predictor::predict(const PredictionPoints& points, int threads) const
   const BlasThreads blas(resolve_threads(threads));
   const State& s = *state_;
   return predict_points(
-      points, s.data.prior, s.geometry->dimension(), s.geometry->rows(), s.data.sites, s.data.row_arguments,
+      points, s.data.prior, s.geometry->dimension(), s.gaussian ? s.gaussian->numbers_per_point() : s.geometry->rows(),
+      s.data.sites, s.data.row_arguments,
       [&](const NewPoints& at, Index begin, Index end, Vector& mean, Vector& variance) {
-        if (s.core)
-          s.core->predict(at, begin, end, s.point, mean, variance);
+        if (s.gaussian)
+          s.gaussian->predict(at, begin, end, s.point, mean, variance);
         else
           predict_from_precision(*s.geometry, s.data.factor, s.data.coordinates, at, begin, end, mean, variance);
       });

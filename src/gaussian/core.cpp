@@ -11,7 +11,7 @@
 namespace gaussmith {
 
 GaussianCore::GaussianCore(std::shared_ptr<PriorGeometry> geometry, const Vector& offset)
-    : geometry_(std::move(geometry)), prior_mean_(geometry_->row_mean()) {
+    : PosteriorGaussian(std::move(geometry)), prior_mean_(geometry_->row_mean()) {
   if (offset.size() > 0) prior_mean_ += offset;
 }
 
@@ -30,10 +30,34 @@ FormChoice choose_form(const Model& model, CoreForm wanted) {
       throw InvalidOption("form: a model without a Gaussian factor has no covariance form; use precision or auto");
     return {CoreForm::precision, fmt::format("precision form, D = {}: no Gaussian factor", d)};
   }
+  if (wanted == CoreForm::root)
+    throw InvalidOption("form: root is what constrained covariances end in; use covariance, precision or auto");
   if (wanted == CoreForm::covariance) return {wanted, fmt::format("covariance form, N = {}: asked for", n)};
   if (wanted == CoreForm::precision) return {wanted, fmt::format("precision form, D = {}: asked for", d)};
   if (n <= d) return {CoreForm::covariance, fmt::format("covariance form: N = {} rows, D = {} weights, N <= D", n, d)};
   return {CoreForm::precision, fmt::format("precision form: N = {} rows, D = {} weights, D < N", n, d)};
+}
+
+double core_memory(const Model& model, CoreForm form) {
+  const auto n = static_cast<double>(model.rows());
+  const auto d = static_cast<double>(model.dimension());
+  const bool dense_prior =
+      std::holds_alternative<DenseGaussian>(model.prior) || std::holds_alternative<GaussianProcess>(model.prior);
+  const bool identity = std::holds_alternative<Identity>(model.design);
+  const auto* sparse = std::get_if<SparseMatrix>(&model.design);
+  double doubles = 60 * (n + d);
+  if (form == CoreForm::covariance) {
+    doubles += 4 * n * n;  // K, the factor, its inverse, and what is being made of them.
+    if (dense_prior && !identity) doubles += d * d + 2 * n * d;
+    if (!dense_prior && !identity && sparse == nullptr) doubles += n * d;
+  } else {
+    constexpr double block = 2048;
+    doubles += 4 * d * d + block * d;  // The precision, its factor, and what is being made of them.
+    if (dense_prior) doubles += 2 * d * d + n * d;
+    if (!dense_prior)
+      doubles += sparse != nullptr ? 1.5 * static_cast<double>(sparse->nonZeros()) : n * (identity ? 1 : d);
+  }
+  return 8 * doubles;
 }
 
 std::unique_ptr<GaussianCore> make_core(const Model& model, CoreForm form, int threads) {

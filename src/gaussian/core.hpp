@@ -6,7 +6,7 @@
 // With K = H Sigma H', T = diag(tau), prior mean m0 of eta and r = nu - T m0:
 //   V = (K^-1 + T)^-1,  mean of eta = m0 + V r,  dual a = K^-1 (mean - m0) = (I + T K)^-1 r.
 
-#include "gaussian/prior_geometry.hpp"
+#include "gaussian/posterior_gaussian.hpp"
 #include "gaussmith/infer.hpp"
 
 #include <functional>
@@ -15,22 +15,14 @@
 
 namespace gaussmith {
 
-/// A point eta in the coordinates of a core: the dual a (eta = m0 + K a) or the whitened weights u (eta = m0 + G u).
-/// Lines between points are lines in both members.
-struct LatentPoint {
-  Vector coordinates;
-  Vector eta;
-};
-
-class GaussianCore {
+class GaussianCore : public PosteriorGaussian {
  public:
   GaussianCore(std::shared_ptr<PriorGeometry> geometry, const Vector& offset);
-  virtual ~GaussianCore() = default;
 
   [[nodiscard]] Index rows() const { return prior_mean_.size(); }
   /// m0 = H mean + offset.
   [[nodiscard]] const Vector& prior_mean() const { return prior_mean_; }
-  [[nodiscard]] const PriorGeometry& geometry() const { return *geometry_; }
+  [[nodiscard]] Index numbers_per_point() const override { return rows(); }
   [[nodiscard]] virtual CoreForm form() const = 0;
   /// diag K, the variances of eta before any site; infinite without a Gaussian factor.
   [[nodiscard]] virtual Vector prior_variances() const = 0;
@@ -83,21 +75,7 @@ class GaussianCore {
   [[nodiscard]] virtual Matrix covariance_weights(const LatentPoint& mean, const Vector& shift,
                                                   const Vector& implicit) const = 0;
 
-  /// Mean (without offset) and variance of new points under q with the mean `at`.
-  virtual void predict(const NewPoints& points, Index begin, Index end, const LatentPoint& at, Vector& mean,
-                       Vector& variance) const = 0;
-
-  /// Covariance of new points under q, all pairs.
-  [[nodiscard]] virtual Matrix joint_covariance(const NewPoints& points) const = 0;
-
-  /// A root S of the covariance of w, S S' = Cov(w): D x rank.
-  [[nodiscard]] virtual Matrix weight_root() const = 0;
-
-  /// Writes what prediction needs into the plain form.
-  virtual void describe(const LatentPoint& at, FittedGaussian& out) const = 0;
-
  protected:
-  std::shared_ptr<PriorGeometry> geometry_;
   Vector prior_mean_;
 };
 
@@ -110,6 +88,9 @@ struct FormChoice {
   std::string reason;
 };
 [[nodiscard]] FormChoice choose_form(const Model& model, CoreForm wanted);
+
+/// Bytes that a core of this form takes beyond the model while an engine runs, to within a factor of about two.
+[[nodiscard]] double core_memory(const Model& model, CoreForm form);
 
 /// The core of a model. The model must outlive it.
 [[nodiscard]] std::unique_ptr<GaussianCore> make_core(const Model& model, CoreForm form, int threads);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace gaussmith {
 
@@ -85,6 +86,21 @@ Matrix PriorGeometry::covariance_times(const Matrix& x) const {
 }
 
 Vector PriorGeometry::row_mean() const { return design_times(mean()); }
+
+Vector PriorGeometry::row_variances() const {
+  if (!has_gaussian()) return Vector::Constant(rows_, std::numeric_limits<double>::infinity());
+  const auto variance = diagonal_variance(*prior_);
+  if (std::holds_alternative<Identity>(*design_)) return variance ? *variance : Vector(covariance_.diagonal());
+  if (variance) {
+    const Vector root = variance->cwiseSqrt();
+    if (const auto* h = std::get_if<Matrix>(design_)) return (*h * root.asDiagonal()).rowwise().squaredNorm();
+    const SparseMatrix scaled = std::get<SparseMatrix>(*design_) * root.asDiagonal();
+    return scaled.cwiseAbs2() * Vector::Ones(dimension_);
+  }
+  const Matrix h_sigma = design_times(covariance_);
+  if (const auto* h = std::get_if<Matrix>(design_)) return h->cwiseProduct(h_sigma).rowwise().sum();
+  return std::get<SparseMatrix>(*design_).cwiseProduct(h_sigma) * Vector::Ones(dimension_);
+}
 
 const Matrix& PriorGeometry::row_covariance() {
   const auto variance = diagonal_variance(*prior_);
@@ -198,13 +214,9 @@ WhitenedBlock PriorGeometry::whitened(const NewPoints& points, Index begin, Inde
     Matrix k;
     process.kernel->block(process.inputs, fresh, k, threads_);
     // f_new given w: R restricted to the pivot rows is triangular and carries all of w, even when K is singular.
-    Matrix triangle(rank_, rank_);
     block.rows.resize(rank_, end - begin);
-    for (Index i = 0; i < rank_; ++i) {
-      triangle.row(i) = factor_.factor.row(factor_.pivots[static_cast<std::size_t>(i)]);
-      block.rows.row(i) = k.row(factor_.pivots[static_cast<std::size_t>(i)]);
-    }
-    solve_lower(triangle, block.rows);
+    for (Index i = 0; i < rank_; ++i) block.rows.row(i) = k.row(factor_.pivots[static_cast<std::size_t>(i)]);
+    solve_lower(pivot_triangle(), block.rows);
     Vector prior_variance;
     process.kernel->diagonal(fresh, prior_variance);
     block.leftover = (prior_variance - block.rows.colwise().squaredNorm().transpose()).cwiseMax(0.0);
@@ -214,6 +226,30 @@ WhitenedBlock PriorGeometry::whitened(const NewPoints& points, Index begin, Inde
   const Matrix h = transposed_rows(*std::get<NewRows>(points).rows, dimension_, begin, end);
   block.rows = root_.size() > 0 ? Matrix(root_.asDiagonal() * h) : transposed_times(factor_.factor, h);
   block.mean = h.transpose() * mean();
+  block.leftover = Vector::Zero(end - begin);
+  return block;
+}
+
+Matrix PriorGeometry::pivot_triangle() const {
+  Matrix triangle(rank_, rank_);
+  for (Index i = 0; i < rank_; ++i) triangle.row(i) = factor_.factor.row(factor_.pivots[static_cast<std::size_t>(i)]);
+  return triangle;
+}
+
+WhitenedBlock PriorGeometry::weight_rows(const NewPoints& points, Index begin, Index end) const {
+  WhitenedBlock block;
+  if (std::holds_alternative<NewInputs>(points)) {
+    block = whitened(points, begin, end);
+    // g'u with u = L^-1 (w - mean) at the pivots.
+    solve_lower_transposed(pivot_triangle(), block.rows);
+    Matrix spread = Matrix::Zero(dimension_, end - begin);
+    for (Index i = 0; i < rank_; ++i) spread.row(factor_.pivots[static_cast<std::size_t>(i)]) = block.rows.row(i);
+    block.rows = std::move(spread);
+    block.mean -= transposed_times(block.rows, mean());
+    return block;
+  }
+  block.rows = transposed_rows(*std::get<NewRows>(points).rows, dimension_, begin, end);
+  block.mean = Vector::Zero(end - begin);
   block.leftover = Vector::Zero(end - begin);
   return block;
 }

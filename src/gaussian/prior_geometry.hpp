@@ -45,6 +45,9 @@ class PriorGeometry {
   /// H mean (without the model's offset).
   [[nodiscard]] Vector row_mean() const;
 
+  /// The diagonal of K = H Sigma H', without K; infinite without a Gaussian factor.
+  [[nodiscard]] Vector row_variances() const;
+
   /// K = H Sigma H', full and symmetric. A process or dense prior with the identity design lends its own matrix.
   [[nodiscard]] const Matrix& row_covariance();
 
@@ -61,6 +64,9 @@ class PriorGeometry {
   [[nodiscard]] Index count(const NewPoints& points) const;
   [[nodiscard]] CrossBlock cross(const NewPoints& points, Index begin, Index end) const;
   [[nodiscard]] WhitenedBlock whitened(const NewPoints& points, Index begin, Index end) const;
+  /// The same with the weights w in place of u: D x M rows and the part of the mean that does not depend on w. New
+  /// inputs of a process need the geometry whitened; rows of weights do not.
+  [[nodiscard]] WhitenedBlock weight_rows(const NewPoints& points, Index begin, Index end) const;
 
   /// The mean of w.
   [[nodiscard]] Vector mean() const;
@@ -71,6 +77,7 @@ class PriorGeometry {
 
  private:
   [[nodiscard]] Matrix covariance_times(const Matrix& x) const;
+  [[nodiscard]] Matrix pivot_triangle() const;
   [[nodiscard]] Matrix design_times(const Matrix& x) const;
 
   const Prior* prior_;

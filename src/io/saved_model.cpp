@@ -141,6 +141,29 @@ Matrix read_lower(const JsonNode& node) {
   return factor;
 }
 
+/// V = S'S + scale^2 (I - P'P): the root S is sparse, the complement P dense.
+CovarianceRoot read_covariance_root(const JsonNode& root, Index size) {
+  CovarianceRoot covariance;
+  const Design sparse = read_design(root.at("root"), size);
+  if (!std::holds_alternative<SparseMatrix>(sparse)) {
+    root.at("root").fail("expected a sparse matrix");
+  }
+  covariance.root = std::get<SparseMatrix>(sparse);
+  if (const auto complement = root.find("complement")) {
+    const Design dense = read_design(*complement, size);
+    if (!std::holds_alternative<Matrix>(dense)) {
+      complement->fail("expected a dense matrix");
+    }
+    covariance.complement = std::get<Matrix>(dense);
+    covariance.scale = root.at("scale").number();
+    if (!(covariance.scale >= 0.0)) {
+      root.at("scale").fail(fmt::format("expected a number that is not negative, found {}", covariance.scale));
+    }
+  }
+  covariance.whitened = root.at("whitened").boolean();
+  return covariance;
+}
+
 /// The same checks as for a model to be fitted.
 void check_prior(const JsonNode& node, const Prior& prior) {
   const Index dimension = dimension_of(prior);
@@ -182,8 +205,15 @@ FittedGaussian read_fitted(const JsonNode& root) {
       root.at("factor").fail(fmt::format("has {} rows for {} coordinates and dimension {}", fitted.factor.rows(),
                                          fitted.coordinates.size(), dimension));
     }
+  } else if (form.text() == "root") {
+    fitted.form = CoreForm::root;
+    fitted.coordinates = root.at("coordinates").numbers();
+    fitted.covariance = read_covariance_root(root, fitted.coordinates.size());
+    if (fitted.coordinates.size() > dimension) {
+      root.at("coordinates").fail(fmt::format("has {} numbers for dimension {}", fitted.coordinates.size(), dimension));
+    }
   } else {
-    form.fail("expected \"covariance\" or \"precision\"");
+    form.fail("expected \"covariance\", \"precision\" or \"root\"");
   }
   return fitted;
 }
@@ -351,6 +381,18 @@ std::string format_saved_model(const SavedModel& model) {
     out["form"] = "precision";
     out["coordinates"] = vector_json(fitted.coordinates);
     out["factor"] = lower_json(fitted.factor);
+  } else if (fitted.form == CoreForm::root) {
+    require_finite(fitted.coordinates, "posterior mean");
+    require_finite(fitted.covariance.root.coeffs(), "posterior covariance");
+    require_finite(fitted.covariance.complement.reshaped(), "posterior covariance");
+    out["form"] = "root";
+    out["coordinates"] = vector_json(fitted.coordinates);
+    out["root"] = design_json(fitted.covariance.root);
+    if (fitted.covariance.complement.size() > 0) {
+      out["complement"] = design_json(fitted.covariance.complement);
+      out["scale"] = fitted.covariance.scale;
+    }
+    out["whitened"] = fitted.covariance.whitened;
   } else {
     require_finite(fitted.dual, "posterior mean");
     require_finite(fitted.precision, "site precisions");
@@ -379,9 +421,11 @@ SavedModel parse_saved_model(std::string_view text, std::string_view name) {
   }
   const nlohmann::json document = parse_json(header.payload, file);
   const JsonNode root(document, file);
-  root.expect_fields({"library_version", "method", "log_evidence", "evidence_kind", "converged", "training_rows",
-                      "features", "target", "intercept", "argument_columns", "offset_column", "sites", "prior", "form",
-                      "design", "precision", "dual", "coordinates", "factor"});
+  root.expect_fields({"library_version", "method",   "log_evidence", "evidence_kind", "converged",
+                      "training_rows",   "features", "target",       "intercept",     "argument_columns",
+                      "offset_column",   "sites",    "prior",        "form",          "design",
+                      "precision",       "dual",     "coordinates",  "factor",        "root",
+                      "complement",      "scale",    "whitened"});
   SavedModel model;
   model.library_version = root.at("library_version").text();
   model.method = root.at("method").text();

@@ -54,6 +54,23 @@ class BadUse(ToolTest):
         self.refuse(*FIT, "bernoulli-logit", "--exposure", "a", says="exposure")
         self.refuse(*FIT, "bernoulli-logit", "--threads", "0", says="--threads")
 
+    def test_covariance_families(self):
+        self.write("t.csv", class_table())
+        self.write("gap.txt", "0 0\n1 1\n")
+        self.write("outside.txt", "0 0\n1 1\n2 2\n0 3\n")
+        self.write("below.txt", "0 0\n1 0\n")
+        self.write("words.txt", "0 zero\n")
+        linear = (*FIT, "bernoulli-logit", "--prior", "isotropic", "--method", "kl", "--set")
+        for text, says in (("chevron:4", "dimension 3"), ("banded:4", "dimension 3"), ("factor:4", "dimension 3"),
+                           ("subspace:4", "dimension 3"), ("banded:-1", '"-1"'), ("chevron:two", '"two"'),
+                           ("banded", "banded:B"), ("sparse:none.txt", "none.txt"),
+                           ("sparse:gap.txt", "lacks the diagonal entry 2 2"), ("sparse:outside.txt", "0 3 is out of range"),
+                           ("sparse:below.txt", "below.txt:2"), ("sparse:words.txt", "words.txt:1")):
+            self.refuse(*linear, f"kl.covariance={text}", says=says)
+        self.refuse(*linear, "kl.covariance=diagonal", "--set", "kl.memory=1e-9", says=("needs about", "kl.memory"))
+        self.refuse(*linear, "kl.covariance=diagonal", "--loo", says="kl.covariance=full")
+        self.refuse(*linear, "kl.basis=round", says=("weights", "whitened"))
+
     def test_parameters_outside_their_domain(self):
         self.write("t.csv", regression_table())
         self.refuse(*FIT, "gaussian", "--set", "kernel.lengthscale=0", says="kernel.lengthscale")

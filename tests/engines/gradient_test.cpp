@@ -94,6 +94,19 @@ TEST(GradientOfKl, MatchesDifferencesForEverySiteInBothForms) {
     }
 }
 
+TEST(GradientOfKl, MatchesDifferencesForConstrainedCovariances) {
+  const char* const families[] = {"diagonal", "banded:2", "chevron:2", "factor:1"};
+  for (const char* family : families)
+    for (const Basis basis : {Basis::weights, Basis::whitened}) {
+      SCOPED_TRACE(family);
+      const Kl method{.covariance = family, .basis = basis, .tolerance = 1e-9, .starts = 1};
+      Model process = process_model("poisson", 8, 11);
+      std::get<GaussianProcess>(process.prior).inputs *= 3.0;  // Far from singular.
+      expect_gradient(process, method, {});
+      expect_gradient(linear_model("gamma", 12, 4, 5), method, {});
+    }
+}
+
 TEST(GradientOfExact, MatchesDifferences) {
   expect_gradient(process_model("gaussian", 15, 21), Exact{}, {});
   expect_gradient(linear_model("gaussian", 15, 4, 21), Exact{}, {});

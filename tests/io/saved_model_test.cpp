@@ -15,11 +15,11 @@ Problem problem_of(const std::string& prior, const std::string& design) {
                        "p.json");
 }
 
-SavedModel saved_from(const Problem& problem, const Run& run, Index features) {
-  const Posterior posterior = infer(problem.model, make_method("laplace"), run);
+SavedModel saved_from(const Problem& problem, const Run& run, Index features, const Method& method = Laplace{}) {
+  const Posterior posterior = infer(problem.model, method, run);
   SavedModel saved;
   saved.fitted = posterior.fitted();
-  saved.method = "laplace";
+  saved.method = name_of(method);
   saved.log_evidence = posterior.log_evidence();
   for (Index j = 0; j < features; ++j) {
     FeatureColumn column;
@@ -42,9 +42,13 @@ const char* const process =
 
 SavedModel process_model() { return saved_from(problem_of(process, ""), {}, 1); }
 
+Problem linear_problem() {
+  return problem_of(R"({"type": "isotropic", "dim": 2, "variance": 3})",
+                    R"(, "design": {"type": "dense", "rows": [[1, 0.1], [1, 0.7], [1, 1.3]]})");
+}
+
 SavedModel linear_model() {
-  const Problem problem = problem_of(R"({"type": "isotropic", "dim": 2, "variance": 3})",
-                                     R"(, "design": {"type": "dense", "rows": [[1, 0.1], [1, 0.7], [1, 1.3]]})");
+  const Problem problem = linear_problem();
   Run run;
   run.form = CoreForm::precision;
   return saved_from(problem, run, 2);
@@ -112,6 +116,35 @@ TEST(SavedModelFile, PredictsAsTheFitDid) {
       Predictor(parse_saved_model(format_saved_model(linear), "m.gsm").fitted).predict({.design = rows});
   EXPECT_EQ(before.latent_mean(), after.latent_mean());
   EXPECT_EQ(before.latent_variance(), after.latent_variance());
+}
+
+TEST(SavedModelFile, ConstrainedCovariancesPredictAsTheFitDid) {
+  Matrix points(2, 1);
+  points << 0.4, 2.0;
+  Matrix rows(2, 2);
+  rows << 1.0, 0.4, 1.0, 2.0;
+  for (const char* covariance : {"diagonal", "chevron:1", "factor:1", "subspace:1"}) {
+    SCOPED_TRACE(covariance);
+    const Method method = make_method("kl", {{"kl.covariance", covariance}});
+    for (const bool is_process : {true, false}) {
+      const Problem problem = is_process ? problem_of(process, "") : linear_problem();
+      const SavedModel saved = saved_from(problem, {}, is_process ? 1 : 2, method);
+      EXPECT_EQ(saved.fitted.form, CoreForm::root);
+      const std::string text = format_saved_model(saved);
+      const SavedModel read = parse_saved_model(text, "m.gsm");
+      EXPECT_EQ(format_saved_model(read), text);
+      EXPECT_EQ(read.log_evidence.kind, EvidenceKind::lower_bound);
+      PredictionPoints at;
+      if (is_process)
+        at.inputs = points;
+      else
+        at.design = rows;
+      const Prediction fitted = infer(problem.model, method).predict(at);
+      const Prediction loaded = Predictor(read.fitted).predict(at);
+      EXPECT_LT((loaded.latent_mean() - fitted.latent_mean()).cwiseAbs().maxCoeff(), 1e-12);
+      EXPECT_LT((loaded.latent_variance() - fitted.latent_variance()).cwiseAbs().maxCoeff(), 1e-12);
+    }
+  }
 }
 
 TEST(SavedModelFile, EveryTruncationIsNoticed) {

@@ -1,0 +1,150 @@
+#include "families/covariance_family.hpp"
+
+#include "families/root_pattern.hpp"
+#include "gaussmith/errors.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <fstream>
+#include <sstream>
+
+namespace gaussmith {
+
+namespace {
+
+constexpr std::string_view accepted = "auto, full, diagonal, banded:B, chevron:K, sparse:FILE, subspace:K or factor:K";
+
+Index parse_size(std::string_view kind, std::string_view text, Index lowest) {
+  Index value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < lowest)
+    throw InvalidOption(fmt::format(
+        "kl.covariance {}: expected a whole number of at least {} after the colon, found \"{}\"", kind, lowest, text));
+  return value;
+}
+
+std::vector<std::pair<int, int>> read_pattern(const std::string& file) {
+  std::ifstream in(file);
+  if (!in) throw InvalidOption(fmt::format("kl.covariance sparse: cannot open the pattern file \"{}\"", file));
+  std::vector<std::pair<int, int>> entries;
+  std::string line;
+  for (int number = 1; std::getline(in, line); ++number) {
+    line = line.substr(0, line.find('#'));
+    std::istringstream words(line);
+    std::string rest;
+    long long i = 0;
+    long long j = 0;
+    if (!(words >> std::ws) || words.eof()) continue;
+    if (!(words >> i >> j) || (words >> rest))
+      throw InvalidOption(fmt::format("{}:{}: expected two whole numbers \"i j\", found \"{}\"", file, number, line));
+    if (i < 0 || j < i || j > 100'000'000)
+      throw InvalidOption(fmt::format(
+          "{}:{}: expected 0 <= i <= j (C is upper triangular, counted from 0), found {} {}", file, number, i, j));
+    entries.emplace_back(static_cast<int>(i), static_cast<int>(j));
+  }
+  return entries;
+}
+
+}  // namespace
+
+CovarianceFamily parse_family(std::string_view text) {
+  const auto colon = text.find(':');
+  const std::string_view kind = text.substr(0, colon);
+  const bool sized = colon != std::string_view::npos;
+  const std::string_view size = sized ? text.substr(colon + 1) : std::string_view();
+  if (!sized && kind == "full") return {FamilyKind::full};
+  if (!sized && kind == "diagonal") return {FamilyKind::diagonal};
+  if (sized && kind == "banded") return {FamilyKind::banded, parse_size(kind, size, 0)};
+  if (sized && kind == "chevron") return {FamilyKind::chevron, parse_size(kind, size, 0)};
+  if (sized && kind == "subspace") return {FamilyKind::subspace, parse_size(kind, size, 1)};
+  if (sized && kind == "factor") return {FamilyKind::factor, parse_size(kind, size, 1)};
+  if (sized && kind == "sparse" && !size.empty())
+    return {FamilyKind::sparse, 0, read_pattern(std::string(size)), std::string(size)};
+  throw InvalidOption(fmt::format("kl.covariance: there is no family \"{}\"; accepted are {}", text, accepted));
+}
+
+std::string to_string(const CovarianceFamily& family) {
+  switch (family.kind) {
+    case FamilyKind::full:
+      return "full";
+    case FamilyKind::diagonal:
+      return "diagonal";
+    case FamilyKind::banded:
+      return fmt::format("banded:{}", family.size);
+    case FamilyKind::chevron:
+      return fmt::format("chevron:{}", family.size);
+    case FamilyKind::sparse:
+      return fmt::format("sparse:{}", family.file);
+    case FamilyKind::subspace:
+      return fmt::format("subspace:{}", family.size);
+    case FamilyKind::factor:
+      break;
+  }
+  return fmt::format("factor:{}", family.size);
+}
+
+void check_family(const CovarianceFamily& family, Index dimension) {
+  if (family.size < 0 || family.size > dimension)
+    throw InvalidOption(fmt::format("kl.covariance {}: the size must lie between 0 and the dimension {}",
+                                    to_string(family), dimension));
+  if (family.kind != FamilyKind::sparse) return;
+  std::vector<bool> diagonal(static_cast<std::size_t>(dimension), false);
+  for (const auto& [i, j] : family.entries) {
+    if (i < 0 || j < i || j >= dimension)
+      throw InvalidOption(fmt::format("kl.covariance {}: entry {} {} is out of range; expected 0 <= i <= j < {}",
+                                      to_string(family), i, j, dimension));
+    if (i == j) diagonal[static_cast<std::size_t>(i)] = true;
+  }
+  for (Index i = 0; i < dimension; ++i)
+    if (!diagonal[static_cast<std::size_t>(i)])
+      throw InvalidOption(fmt::format("kl.covariance {}: the pattern lacks the diagonal entry {} {}; all {} are needed",
+                                      to_string(family), i, i, dimension));
+}
+
+double memory_needed(const CovarianceFamily& family, const Model& model, Basis basis) {
+  const auto d = static_cast<double>(model.dimension());
+  const auto n = static_cast<double>(model.rows());
+  const auto k = static_cast<double>(family.size);
+  const bool dense_prior =
+      std::holds_alternative<DenseGaussian>(model.prior) || std::holds_alternative<GaussianProcess>(model.prior);
+  const bool dense_design = std::holds_alternative<Matrix>(model.design) ||
+                            (dense_prior && (basis == Basis::whitened || family.kind == FamilyKind::full));
+  double entries = 0.0;     // Of the root.
+  double panel_rows = 0.0;  // Rows of the root that are not purely diagonal.
+  switch (family.kind) {
+    case FamilyKind::full:
+      entries = d * (d + 1) / 2;
+      panel_rows = d;
+      break;
+    case FamilyKind::diagonal:
+      entries = d;
+      break;
+    case FamilyKind::banded:
+      entries = d * (k + 1);
+      panel_rows = d;
+      break;
+    case FamilyKind::chevron:
+    case FamilyKind::factor:
+      entries = d * (k + 1);
+      panel_rows = k;
+      break;
+    case FamilyKind::sparse:
+      entries = static_cast<double>(family.entries.size());
+      panel_rows = d;
+      break;
+    case FamilyKind::subspace:
+      entries = (k + 1) * (k + 2) / 2 + d * k / 8;
+      panel_rows = k + 1;
+      break;
+  }
+  // Point, two directions, gradient, their prior terms, scratch; the pattern's indices count half.
+  double doubles = 14 * entries + 40 * (n + d);
+  if (dense_design || family.kind == FamilyKind::subspace) doubles += 3 * n * panel_rows;
+  const bool direct = family.kind == FamilyKind::full || dense_prior || d <= static_cast<double>(direct_dimension);
+  if (direct) doubles += 3 * d * d;
+  if (dense_prior) doubles += d * d + (basis == Basis::whitened ? n * d : 0.0);
+  return 8 * doubles;
+}
+
+}  // namespace gaussmith

@@ -1,0 +1,135 @@
+#include "families/fit_family.hpp"
+#include "gaussian/prior_geometry.hpp"
+#include "linalg/dense.hpp"
+
+#include <fmt/format.h>
+
+namespace gaussmith {
+
+namespace {
+
+/// V of a root in its own coordinates.
+Matrix covariance_matrix(const CovarianceRoot& covariance) {
+  const Index size = covariance.root.cols();
+  Matrix v = Matrix(SparseMatrix(SparseMatrix(covariance.root.transpose()) * covariance.root));
+  if (covariance.complement.size() > 0)
+    v += covariance.scale * covariance.scale *
+         (Matrix::Identity(size, size) - transposed_times(covariance.complement, covariance.complement));
+  return v;
+}
+
+/// M with d bound = tr(M dSigma), weights over w: 1/2 [P (V + x x') P - P], P = Sigma^-1, x the mean less the prior's.
+Matrix weight_basis_weights(const Matrix& covariance, const FamilyFit& fit, const Vector& prior_mean) {
+  Matrix lower = covariance;
+  (void)cholesky(lower);
+  // With Sigma = L L' and Y = L^-1 (V + x x') L^-T: M = 1/2 L^-T (Y - I) L^-1.
+  const Vector x = fit.weight_mean - prior_mean;
+  Matrix y = covariance_matrix(fit.covariance) + x * x.transpose();
+  solve_lower(lower, y);
+  y.transposeInPlace();
+  solve_lower(lower, y);
+  y.diagonal().array() -= 1.0;
+  solve_lower_transposed(lower, y);
+  y.transposeInPlace();
+  solve_lower_transposed(lower, y);
+  return 0.25 * (y + y.transpose());
+}
+
+/// The same when the family lives in whitened coordinates, w = mean + R u, R = pivoted Cholesky factor: the optimum in
+/// (u, C) stays, R moves. The bound's gradient in R is G = H' (e_m u' + 2 diag(e_v) H R V); pulled back through the
+/// factorisation with pivots p and L = R_p: the rows below the square part are R_2 = Sigma_2p L^-T.
+Matrix whitened_basis_weights(const PivotedCholesky& factor, const PriorGeometry& geometry, const FamilyFit& fit) {
+  const Index d = factor.factor.rows();
+  const Index rank = factor.rank();
+  const Matrix rv = times(factor.factor, covariance_matrix(fit.covariance));
+  Matrix g(d, rank);
+  for (Index k = 0; k < rank; ++k) {
+    const Vector column = rv.col(k);
+    const Vector rows = std::visit(
+        [&](const auto& h) -> Vector {
+          using H = std::decay_t<decltype(h)>;
+          if constexpr (std::is_same_v<H, Matrix> || std::is_same_v<H, SparseMatrix>)
+            return h * column;
+          else
+            return column;
+        },
+        geometry.design());
+    g.col(k) = geometry.pull_back(Vector(fit.d_mean * fit.coordinates(k) + 2.0 * fit.d_variance.cwiseProduct(rows)));
+  }
+  std::vector<Index> order = factor.pivots;
+  std::vector<bool> chosen(static_cast<std::size_t>(d), false);
+  for (const Index p : factor.pivots) chosen[static_cast<std::size_t>(p)] = true;
+  for (Index i = 0; i < d; ++i)
+    if (!chosen[static_cast<std::size_t>(i)]) order.push_back(i);
+  Matrix lower(rank, rank);
+  Matrix rest(d - rank, rank);
+  Matrix bar(rank, rank);
+  Matrix bar_rest(d - rank, rank);
+  for (Index i = 0; i < d; ++i) {
+    const Index from = order[static_cast<std::size_t>(i)];
+    (i < rank ? lower.row(i) : rest.row(i - rank)) = factor.factor.row(from);
+    (i < rank ? bar.row(i) : bar_rest.row(i - rank)) = g.row(from);
+  }
+  // R_2 = Sigma_2p L^-T.
+  Matrix down = bar_rest.transpose();
+  solve_lower_transposed(lower, down);  // L^-T bar_rest'
+  bar -= times(down, rest);
+  // Cholesky backwards: 1/2 L^-T Phi(L' bar) L^-1, Phi the lower triangle with half of its diagonal.
+  Matrix middle = transposed_times(lower, bar).triangularView<Eigen::Lower>();
+  middle.diagonal() *= 0.5;
+  solve_lower_transposed(lower, middle);
+  middle.transposeInPlace();
+  solve_lower_transposed(lower, middle);
+  Matrix m = Matrix::Zero(d, d);
+  m.topLeftCorner(rank, rank) = 0.5 * (middle + middle.transpose());
+  m.bottomLeftCorner(d - rank, rank) = 0.5 * down.transpose();
+  m.topRightCorner(rank, d - rank) = 0.5 * down;
+  Matrix out(d, d);
+  for (Index i = 0; i < d; ++i)
+    for (Index j = 0; j < d; ++j) out(order[static_cast<std::size_t>(i)], order[static_cast<std::size_t>(j)]) = m(i, j);
+  return out;
+}
+
+}  // namespace
+
+std::map<std::string, double, std::less<>> family_gradient(const Model& model, const FamilyFit& fit, int threads) {
+  std::map<std::string, double, std::less<>> gradient;
+  if (const auto* process = std::get_if<GaussianProcess>(&model.prior)) {
+    Matrix covariance;
+    process->kernel->gram(process->inputs, covariance, threads);
+    const PriorGeometry geometry(model.prior, model.design, threads);
+    const Matrix weights = fit.covariance.whitened ? whitened_basis_weights(pivoted_cholesky(covariance), geometry, fit)
+                                                   : weight_basis_weights(covariance, fit, geometry.mean());
+    const Vector kernel = process->kernel->contract(process->inputs, weights, threads);
+    const auto parameters = process->kernel->parameters();
+    for (std::size_t p = 0; p < parameters.size(); ++p)
+      gradient["kernel." + parameters[p].name] = kernel(static_cast<Index>(p));
+  }
+  if (const auto* prior = std::get_if<Isotropic>(&model.prior)) {
+    // 1/2 [tr(P V) + x'P x - D]; over whitened weights P = 1.
+    double trace = fit.covariance.root.squaredNorm();
+    if (fit.covariance.complement.size() > 0)
+      trace += fit.covariance.scale * fit.covariance.scale *
+               static_cast<double>(fit.covariance.root.cols() - fit.covariance.complement.rows());
+    if (!fit.covariance.whitened) trace /= prior->variance;
+    const double distance = (fit.weight_mean - prior->mean).squaredNorm() / prior->variance;
+    gradient["prior.variance"] = 0.5 * (trace + distance - static_cast<double>(prior->mean.size()));
+  }
+  Index row = 0;
+  for (std::size_t b = 0; b < model.sites.size(); ++b) {
+    const SiteBlock& block = *model.sites[b];
+    const auto n = static_cast<std::size_t>(block.size());
+    const auto& parameters = block.parameters();
+    for (std::size_t p = 0; p < parameters.size(); ++p) {
+      if (!parameters[p].learnable) continue;
+      Vector value(block.size());
+      block.parameter_expectation(0, static_cast<int>(p), ConstSpan(fit.latent.mean.data() + row, n),
+                                  ConstSpan(fit.latent.variance.data() + row, n), view(value));
+      gradient[fmt::format("sites[{}].{}", b, parameters[p].name)] = value.sum();
+    }
+    row += block.size();
+  }
+  return gradient;
+}
+
+}  // namespace gaussmith

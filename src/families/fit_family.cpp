@@ -1,0 +1,144 @@
+#include "families/fit_family.hpp"
+
+#include "families/family_space.hpp"
+#include "families/subspace.hpp"
+#include "gaussmith/errors.hpp"
+#include "gaussmith/random.hpp"
+#include "linalg/dense.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace gaussmith {
+
+namespace {
+
+constexpr int default_starts = 6;
+/// Standard deviation of random loadings beside those of the diagonal start.
+constexpr double spread = 0.7;
+/// Residual at which one of several starts is compared with the others: the bound can then rise by about 1e-3.
+constexpr double rough_tolerance = 0.03;
+
+std::string describe(const AscentResult& result, const FamilyOptions& options, bool concave) {
+  const char* where = concave ? "the maximum of a concave bound" : "a maximum of the bound, which may be local";
+  switch (result.status) {
+    case Status::converged:
+      return fmt::format("{}: residual {:.2g}, largest gradient {:.2g}", where, result.residual,
+                         result.largest_gradient);
+    case Status::iteration_limit:
+      return fmt::format("stopped after {} iterations with residual {:.2g} (tolerance {:.2g})", result.iterations,
+                         result.residual, options.tolerance);
+    case Status::stalled:
+      return fmt::format("the bound rises no further in double precision; residual {:.2g} (tolerance {:.2g})",
+                         result.residual, options.tolerance);
+    case Status::numerical_failure:
+      return "the bound is not finite at the start: some E[log t] is not a number or too large";
+    case Status::stopped:
+      break;
+  }
+  return "stopped by the progress callback";
+}
+
+/// The best of several starts: the first at the prior mean with a diagonal root, the others moved at random.
+AscentResult fit_from_starts(const FamilyObjective& objective, const FamilyOptions& options,
+                             const AscentOptions& ascent, int starts) {
+  const FamilySpace& space = objective.space();
+  const RootPattern& p = space.pattern;
+  const Vector diagonal = starting_root(objective);
+  Random random(options.seed);
+  Vector signs = Vector::Zero(space.dimension());
+  const auto climb = [&](Vector mean, Vector root, const AscentOptions& how) {
+    return options.solver == FamilySolver::newton && p.triangular
+               ? truncated_newton(objective, std::move(mean), std::move(root), how)
+               : ascend(objective, std::move(mean), std::move(root), how);
+  };
+  // Several starts go only far enough to be told apart; the best goes on.
+  AscentOptions rough = ascent;
+  rough.tolerance = std::max(ascent.tolerance, rough_tolerance);
+  AscentResult best;
+  for (int s = 0; s < starts; ++s) {
+    Vector mean = Vector::Zero(space.dimension());
+    Vector root = diagonal;
+    // As wide as the prior, to see all modes at once, and moved ever further out, a random direction and its opposite,
+    // to find those where the prior conflicts with the data.
+    if (s > 0 && s % 2 == 0)
+      for (Index j = 0; j < mean.size(); ++j) signs(j) = random.uniform() < 0.5 ? -1.0 : 1.0;
+    for (Index j = 0; s > 0 && j < mean.size(); ++j) {
+      const double precision = space.mean_prior.diagonal(j);
+      const double prior = precision > 0.0 ? 1.0 / std::sqrt(precision) : diagonal(p.diagonal(j));
+      root(p.diagonal(j)) = prior;
+      mean(j) = (s % 2 == 0 ? s / 2 : -(s / 2)) * signs(j) * prior;
+    }
+    if (!p.triangular) {
+      // Loadings of zero are a stationary point, so that even the first start needs some.
+      const auto k = static_cast<double>(p.rows - p.columns);
+      for (Index j = 0; j < p.columns; ++j)
+        for (Index e = p.start[static_cast<std::size_t>(j)]; e < p.diagonal(j); ++e)
+          root(e) = spread * random.normal() * diagonal(p.diagonal(j)) / std::sqrt(k);
+    }
+    AscentResult next = climb(std::move(mean), std::move(root), starts > 1 ? rough : ascent);
+    const bool stop = next.status == Status::stopped;
+    const bool first = s == 0;
+    const bool usable = std::isfinite(next.point.value) && next.status != Status::numerical_failure;
+    const int iterations = best.iterations + next.iterations;
+    const int products = best.products + next.products;
+    if (first || (usable && (best.status == Status::numerical_failure || next.point.value > best.point.value)))
+      best = std::move(next);
+    best.iterations = iterations;
+    best.products = products;
+    if (stop) return best;
+  }
+  if (starts == 1 || best.status == Status::numerical_failure) return best;
+  AscentResult end = climb(best.point.at.mean, best.point.at.root.entries, ascent);
+  end.iterations += best.iterations;
+  end.products += best.products;
+  return end;
+}
+
+}  // namespace
+
+FamilyFit fit_family(const Model& model, const CovarianceFamily& family, const FamilyOptions& options, int threads,
+                     const std::function<Next(const Iteration&)>& progress) {
+  check_family(family, model.dimension());
+  ModelSpace model_space = make_space(model, family, options.basis, threads);
+  const SiteRows sites(model.sites, threads);
+  FamilyFit fit;
+  fit.concave = sites.all(&SiteTraits::log_concave) && family.kind != FamilyKind::factor;
+  const AscentOptions ascent{options.tolerance, options.largest_gradient, options.max_iterations, progress};
+  AscentResult result;
+  fit.covariance.whitened = model_space.whitened;
+  if (family.kind == FamilyKind::subspace) {
+    const Index size = std::min(family.size, model_space.space.dimension());
+    Matrix basis;
+    result = fit_subspace(model_space, model.sites, size, options, ascent, threads, basis);
+    const RootPattern pattern = make_pattern({FamilyKind::subspace, size}, model_space.space.dimension());
+    const Vector& entries = result.point.at.root.entries;
+    const Matrix root = Matrix(pattern.matrix(entries)).topLeftCorner(size, size);
+    fit.covariance.root = times(root, basis).sparseView();
+    fit.covariance.root.makeCompressed();
+    fit.covariance.scale = entries(pattern.diagonal(size));
+    fit.covariance.complement = std::move(basis);
+  } else {
+    const FamilyObjective objective(model_space.space, model.sites, threads);
+    const int starts = fit.concave ? 1 : options.starts > 0 ? options.starts : default_starts;
+    result = fit_from_starts(objective, options, ascent, starts);
+    fit.covariance.root = model_space.space.pattern.matrix(result.point.at.root.entries);
+  }
+  fit.weight_mean = model_space.weights(result.point.at.mean);
+  fit.coordinates = model_space.whitened ? result.point.at.mean : fit.weight_mean;
+  fit.latent = {result.point.at.eta, result.point.variance};
+  fit.d_mean = result.point.d_mean;
+  fit.d_variance = result.point.d_variance;
+  fit.bound = result.point.value;
+  fit.status = result.status;
+  fit.message = describe(result, options, fit.concave);
+  fit.iterations = result.iterations;
+  fit.products = result.products;
+  fit.residual = result.residual;
+  fit.largest_gradient = result.largest_gradient;
+  fit.history = std::move(result.history);
+  return fit;
+}
+
+}  // namespace gaussmith

@@ -1,0 +1,53 @@
+#pragma once
+// Gaussian-KL inference with a covariance of a given family (docs/engines/kl_families.md).
+
+#include "families/ascent.hpp"
+#include "gaussmith/predict.hpp"
+
+#include <map>
+
+namespace gaussmith {
+
+enum class FamilySolver {
+  ascent,  ///< Steps of the fixed-precision model with exact searches of planes.
+  newton   ///< Truncated Newton with exact Hessian products; triangular families only.
+};
+
+struct FamilyOptions {
+  double tolerance = 1e-7;        ///< On the residual: gradient norm in standard deviations of the step's model.
+  double largest_gradient = 0.0;  ///< Stop also when no entry of the gradient in (m, C) exceeds this; 0 for never.
+  int max_iterations = 1000;
+  std::uint64_t seed = 0;
+  int starts = 0;       ///< Where the bound is not concave; 0 takes 6 for factor analysis and other such models.
+  int rotations = 5;    ///< Subspaces: how often the basis is chosen anew from the fitted precisions.
+  int refinements = 0;  ///< Subspaces: steps of projected gradient ascent on the basis after that.
+  Basis basis = Basis::weights;
+  FamilySolver solver = FamilySolver::ascent;
+};
+
+struct FamilyFit {
+  CovarianceRoot covariance;
+  Vector coordinates;         ///< The mean of w, or of u where covariance.whitened.
+  Vector weight_mean;         ///< The mean of w.
+  Marginals latent;           ///< eta at the model's rows.
+  Vector d_mean, d_variance;  ///< Derivatives of E[log t_n] there.
+  double bound = 0.0;
+  bool concave = true;  ///< False: the bound may be a local maximum (factor analysis, sites not log-concave).
+  Status status = Status::converged;
+  std::string message;
+  int iterations = 0;
+  int products = 0;               ///< Gradients and Hessian products.
+  double residual = 0.0;          ///< See AscentResult.
+  double largest_gradient = 0.0;  ///< In (m, C) of the basis.
+  std::vector<Iteration> history;
+};
+
+/// Throws InvalidOption when the family or its basis does not suit the model. The model must be valid.
+[[nodiscard]] FamilyFit fit_family(const Model& model, const CovarianceFamily& family, const FamilyOptions& options,
+                                   int threads, const std::function<Next(const Iteration&)>& progress = {});
+
+/// d bound / d log(parameter) for every learnable parameter, at the optimum.
+[[nodiscard]] std::map<std::string, double, std::less<>> family_gradient(const Model& model, const FamilyFit& fit,
+                                                                         int threads);
+
+}  // namespace gaussmith

@@ -1,0 +1,68 @@
+#pragma once
+// Products of a design with covariance roots: C h_n for every row h_n, their inner products, and the adjoint. Dense
+// designs go through matrix products on blocks of the root and keep a panel of N x (rows that are not purely diagonal);
+// sparse designs go row by row and keep nothing. Cost: N D K dense, N L K sparse with L entries a row of the design and
+// K entries a column of the root.
+
+#include "families/root_pattern.hpp"
+
+#include <functional>
+
+namespace gaussmith {
+
+/// A root with its products C h_n (panel rows only, dense designs only). Linear: combinations of roots are combinations
+/// of both members.
+struct ProjectedRoot {
+  Vector entries;
+  Matrix panel;
+
+  void add(double factor, const ProjectedRoot& other);
+  void scale(double factor);
+};
+
+struct WeightedRoot {
+  const ProjectedRoot* root;
+  const Vector* weight;  ///< One number a row of the design.
+};
+
+class RootProducts {
+ public:
+  /// Both must outlive the object; the pattern's columns are the design's.
+  RootProducts(const Design& design, const RootPattern& pattern, int threads);
+
+  [[nodiscard]] Index rows() const { return rows_; }
+  /// Calls body for every block of the pattern: several at a time with one BLAS thread each where there are many
+  /// blocks, otherwise one after the other with all threads. A body writes only what belongs to its block.
+  void for_blocks(const std::function<void(const RootBlock&)>& body) const;
+  [[nodiscard]] const RootPattern& pattern() const { return *pattern_; }
+
+  [[nodiscard]] ProjectedRoot project(Vector entries) const;
+
+  /// N x pairs: (C_a h_n)'(C_b h_n) for (a, b) = (0,0), (0,1), .., (1,1), ..
+  [[nodiscard]] Matrix inner(const std::vector<const ProjectedRoot*>& roots) const;
+  /// The same for chosen pairs only, one column each.
+  using Pair = std::pair<std::size_t, std::size_t>;
+  [[nodiscard]] Matrix inner(const std::vector<const ProjectedRoot*>& roots, const std::vector<Pair>& pairs) const;
+
+  /// sum_n sum_a weight_a(n) (C_a h_n) h_n' on the pattern; column_squares receives squares() of the first weight if it
+  /// was computed.
+  [[nodiscard]] Vector gather(const std::vector<WeightedRoot>& roots, Vector* column_squares = nullptr) const;
+
+  /// sum_n weight_n h_nj^2 for every column j.
+  [[nodiscard]] Vector squares(const Vector& weight) const;
+
+  /// sum_n weight_n h_n h_n' for columns [begin, end), weights not negative; the lower triangle.
+  [[nodiscard]] Matrix gram(const Vector& weight, Index begin, Index end) const;
+
+ private:
+  const RootPattern* pattern_;
+  int threads_;
+  Index rows_ = 0;
+  const Matrix* dense_ = nullptr;
+  const SparseMatrix* sparse_ = nullptr;
+  SparseMatrix identity_;
+  Eigen::SparseMatrix<double, Eigen::ColMajor> by_column_;  // Sparse designs: for gram().
+  bool has_diagonal_rows_ = false;
+};
+
+}  // namespace gaussmith

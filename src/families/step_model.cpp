@@ -1,0 +1,316 @@
+#include "families/step_model.hpp"
+
+#include "base/parallel_blocks.hpp"
+#include "linalg/dense.hpp"
+
+#include <Eigen/Cholesky>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+namespace gaussmith {
+
+namespace {
+
+/// Rows with more entries than this are not solved for one by one.
+constexpr Index largest_window = 160;
+/// Conjugate-gradient steps on the mean within one step of the ascent; its directions are combined with the last ones
+/// anyway, so that accuracy is not needed.
+constexpr int mean_steps = 25;
+constexpr double mean_reduction = 0.1;
+constexpr double mean_share = 0.1;
+/// A purely diagonal entry changes at most by this factor in one step.
+constexpr double largest_change = 10.0;
+
+/// Factor analysis: where d_j = 0 is best it stays at this part of the conditional standard deviation; V would be
+/// singular without, and the bound loses 1e-8.
+constexpr double smallest_deviation = 1e-4;
+
+}  // namespace
+
+Vector positive_precision(const FamilyPoint& point) { return (-2.0 * point.d_variance).cwiseMax(0.0); }
+
+StepModel::StepModel(const FamilyObjective& objective) : objective_(&objective) {
+  const FamilySpace& space = objective.space();
+  const RootPattern& p = space.pattern;
+  const bool full = p.triangular && p.panel_rows == p.columns && p.entries() == p.columns * (p.columns + 1) / 2;
+  direct_ = (p.triangular && p.columns <= direct_dimension) || space.root_prior.dense.size() > 0 || full;
+  row_entries_.resize(static_cast<std::size_t>(p.rows));
+  Index widest = 0;
+  for (Index j = 0; j < p.columns; ++j)
+    for (Index e = p.start[static_cast<std::size_t>(j)]; e <= p.diagonal(j); ++e) {
+      const auto r = static_cast<std::size_t>(p.row[static_cast<std::size_t>(e)]);
+      if (p.diagonal_row[r]) continue;
+      row_entries_[r].emplace_back(static_cast<int>(j), e);
+      widest = std::max(widest, static_cast<Index>(row_entries_[r].size()));
+    }
+  windows_ = p.triangular && widest <= largest_window && p.panel_rows > 0;
+}
+
+Vector StepModel::diagonal(const Vector& precision) const {
+  return objective_->space().root_prior.diagonal + objective_->products().squares(precision);
+}
+
+Vector StepModel::mean_diagonal(const Vector& precision) const {
+  const FamilySpace& space = objective_->space();
+  if (space.shared()) return diagonal(precision);
+  Vector out = space.mean_prior.diagonal;
+  std::visit(
+      [&](const auto& h) {
+        using H = std::decay_t<decltype(h)>;
+        if constexpr (std::is_same_v<H, Identity>)
+          out += precision;
+        else if constexpr (std::is_same_v<H, Matrix>)
+          out += h.array().square().matrix().transpose() * precision;
+        else if constexpr (std::is_same_v<H, SparseMatrix>)
+          for (Index n = 0; n < h.rows(); ++n)
+            for (SparseMatrix::InnerIterator it(h, n); it; ++it)
+              out(it.col()) += precision(n) * it.value() * it.value();
+      },
+      *space.mean_design);
+  return out;
+}
+
+template <class Solve>
+void StepModel::newton_row(Index row, const Slope& slope, const Solve& solve, Vector& target) const {
+  const auto& entries = row_entries_[static_cast<std::size_t>(row)];
+  const auto size = static_cast<Index>(entries.size());
+  Vector g(size);
+  for (Index k = 0; k < size; ++k) g(k) = (*slope.gradient)(entries[static_cast<std::size_t>(k)].second);
+  const Vector ag = solve(g);
+  const Vector ae = solve(Vector::Unit(size, 0));
+  const double c = (*slope.entries)(entries.front().second);
+  const Vector d = ag - ae * (ag(0) / (c * c + ae(0)));
+  if (!d.allFinite()) return;
+  for (Index k = 0; k < size; ++k) {
+    const Index e = entries[static_cast<std::size_t>(k)].second;
+    target(e) = (*slope.entries)(e) + d(k);
+  }
+}
+
+std::size_t StepModel::block_index(const RootBlock& at) const {
+  return static_cast<std::size_t>(&at - objective_->space().pattern.blocks.data());
+}
+
+bool StepModel::solve_row(const Matrix& a, Index offset, Index row, const Slope* slope, Vector& target) const {
+  const auto& entries = row_entries_[static_cast<std::size_t>(row)];
+  const auto size = static_cast<Index>(entries.size());
+  Matrix window(size, size);
+  for (Index k = 0; k < size; ++k)
+    for (Index l = k; l < size; ++l)
+      window(l, k) =
+          a(entries[static_cast<std::size_t>(l)].first - offset, entries[static_cast<std::size_t>(k)].first - offset);
+  const Eigen::LLT<Matrix> factor(window);
+  if (factor.info() != Eigen::Success) return false;
+  // The diagonal entry is the first of an upper triangular row.
+  if (slope) {
+    newton_row(
+        row, *slope, [&](const Vector& x) -> Vector { return factor.solve(x); }, target);
+    return true;
+  }
+  Vector c = factor.solve(Vector::Unit(size, 0));
+  if (!(c(0) > 0.0) || !c.allFinite()) return false;
+  c /= std::sqrt(c(0));
+  for (Index k = 0; k < size; ++k) target(entries[static_cast<std::size_t>(k)].second) = c(k);
+  return true;
+}
+
+void StepModel::direct_rows(const Matrix& reversed_factor, const Matrix& a, const Slope* slope, Vector& target) const {
+  // A = U U' with U upper triangular is the Cholesky factorisation of A with its order reversed. Rows that are free
+  // from the diagonal to the last column are those of U^-1; all others are solved for one by one.
+  const RootPattern& p = objective_->space().pattern;
+  const Index size = a.rows();
+  std::vector<Index> suffix;
+  std::vector<Index> others;
+  for (Index r = 0; r < p.rows; ++r) {
+    const auto& entries = row_entries_[static_cast<std::size_t>(r)];
+    if (entries.empty()) continue;
+    const bool whole = static_cast<Index>(entries.size()) == size - r && entries.front().first == r;
+    (whole ? suffix : others).push_back(r);
+  }
+  if (slope) {
+    // Columns from r on are the first ones of the reversed order: a leading block of the factor.
+    parallel_blocks(static_cast<Index>(suffix.size()), 8, objective_->threads(), [&](Index begin, Index end) {
+      for (Index k = begin; k < end; ++k) {
+        const Index r = suffix[static_cast<std::size_t>(k)];
+        const auto leading = reversed_factor.topLeftCorner(size - r, size - r).triangularView<Eigen::Lower>();
+        const auto solve = [&](const Vector& x) -> Vector {
+          Vector y = x.reverse();
+          leading.solveInPlace(y);
+          leading.transpose().solveInPlace(y);
+          return y.reverse();
+        };
+        newton_row(r, *slope, solve, target);
+      }
+    });
+  } else if (!suffix.empty()) {
+    Matrix columns = Matrix::Zero(size, static_cast<Index>(suffix.size()));
+    for (std::size_t k = 0; k < suffix.size(); ++k) columns(size - 1 - suffix[k], static_cast<Index>(k)) = 1.0;
+    solve_lower_transposed(reversed_factor, columns);
+    for (std::size_t k = 0; k < suffix.size(); ++k)
+      for (const auto& [column, entry] : row_entries_[static_cast<std::size_t>(suffix[k])])
+        target(entry) = columns(size - 1 - column, static_cast<Index>(k));
+  }
+  parallel_blocks(static_cast<Index>(others.size()), 8, objective_->threads(), [&](Index begin, Index end) {
+    for (Index k = begin; k < end; ++k) (void)solve_row(a, 0, others[static_cast<std::size_t>(k)], slope, target);
+  });
+}
+
+void StepModel::window_rows(const Vector& precision, const std::vector<Matrix>* grams, const Slope* slope,
+                            Vector& target) const {
+  const FamilySpace& space = objective_->space();
+  objective_->products().for_blocks([&](const RootBlock& at) {
+    Matrix a =
+        grams ? (*grams)[block_index(at)] : objective_->products().gram(precision, at.column_begin, at.column_end);
+    a.diagonal() += space.root_prior.diagonal.segment(at.column_begin, at.column_end - at.column_begin);
+    for (Index r = at.row_begin; r < at.row_end; ++r) (void)solve_row(a, at.column_begin, r, slope, target);
+  });
+}
+
+Vector StepModel::solve_mean(const Vector& precision, const Vector& diagonal, const Vector& right, double other) const {
+  const PriorPrecision& prior = objective_->space().mean_prior;
+  const Vector inverse = diagonal.cwiseMax(1e-300).cwiseInverse();
+  Vector x = Vector::Zero(right.size());
+  Vector r = right;
+  Vector z = inverse.cwiseProduct(r);
+  Vector p = z;
+  double rz = r.dot(z);
+  // The root is what the ascent waits for: the diagonal will do.
+  if (rz <= mean_share * other) return z;
+  const double goal = std::max(mean_reduction * mean_reduction * rz, 0.5 * mean_share * other);
+  for (int k = 0; k < mean_steps && rz > goal; ++k) {
+    const Vector hp = objective_->mean_rows_times(p);
+    const Vector ap = prior.times(p) + objective_->mean_rows_transposed_times(precision.cwiseProduct(hp));
+    const double curvature = p.dot(ap);
+    if (!(curvature > 0.0)) break;
+    const double alpha = rz / curvature;
+    x += alpha * p;
+    r -= alpha * ap;
+    z = inverse.cwiseProduct(r);
+    const double next = r.dot(z);
+    p = z + (next / rz) * p;
+    rz = next;
+  }
+  return x;
+}
+
+FamilyStep StepModel::step(const FamilyPoint& point, FamilyGradient& gradient) const {
+  const RootPattern& p = objective_->space().pattern;
+  const bool share = !direct_ && windows_ &&
+                     std::none_of(p.diagonal_row.begin(), p.diagonal_row.end(), std::identity{}) &&
+                     (point.d_variance.array() <= 0.0).all();
+  if (!share) {
+    gradient = objective_->gradient(point);
+    return step(point, gradient, nullptr);
+  }
+  // sum_n 2 e_v (C h) h' = -C (H' diag(tau) H), row by row within the window of its block.
+  const Vector precision = positive_precision(point);
+  std::vector<Matrix> grams(p.blocks.size());
+  Vector root = Vector::Zero(p.entries());
+  objective_->products().for_blocks([&](const RootBlock& at) {
+    Matrix& gram = grams[block_index(at)];
+    gram = objective_->products().gram(precision, at.column_begin, at.column_end);
+    mirror_lower(gram);
+    p.add_block(at, -times(p.block(at, point.at.root.entries), gram), root);
+  });
+  gradient = objective_->gradient(point, &root);
+  return step(point, gradient, &grams);
+}
+
+FamilyStep StepModel::step(const FamilyPoint& point, const FamilyGradient& gradient,
+                           const std::vector<Matrix>* grams) const {
+  const FamilySpace& space = objective_->space();
+  const RootPattern& p = space.pattern;
+  const Vector precision = positive_precision(point);
+  const Vector& entries = point.at.root.entries;
+  // The gradient has computed them already, unless a negative precision was replaced.
+  const bool negative = !(point.d_variance.array() <= 0.0).all();
+  const Slope slope{&entries, &gradient.root};
+  const bool at_hand = gradient.squares.size() > 0 && !negative;
+  const Vector site_squares = at_hand ? Vector(-gradient.squares) : objective_->products().squares(precision);
+  const Vector a_diagonal = space.root_prior.diagonal + site_squares;
+  FamilyStep step;
+
+  // By default the diagonal of A, with the curvature of the entropy: that of log C_rr, or that of 1/2 log|V| in d_j,
+  // (V^-1)_jj (2 d_j^2 (V^-1)_jj - 1), where it is concave. d_j = 0 may be the best, and is reached only without the
+  // barrier of a logarithm.
+  Vector entropy_gradient;
+  if (!p.triangular) (void)objective_->entropy(entries, &entropy_gradient);
+  const auto entropy_curvature = [&](Index e) {
+    const double c = entries(e);
+    if (p.triangular) return 1.0 / (c * c);
+    const double inverse = entropy_gradient(e) / c;
+    return inverse * std::max(0.0, 2.0 * c * c * inverse - 1.0);
+  };
+  step.root.resize(p.entries());
+  for (Index j = 0; j < p.columns; ++j)
+    for (Index e = p.start[static_cast<std::size_t>(j)]; e <= p.diagonal(j); ++e) {
+      const double barrier = e == p.diagonal(j) ? entropy_curvature(e) : 0.0;
+      step.root(e) = gradient.root(e) / std::max(a_diagonal(j) + barrier, 1e-300);
+    }
+  Vector target = entries + step.root;
+  if (!p.triangular)
+    for (Index j = 0; j < p.columns; ++j) {
+      const double floor = smallest_deviation / std::sqrt(std::max(a_diagonal(j), 1e-300));
+      if (target(p.diagonal(j)) > floor) continue;
+      target(p.diagonal(j)) = floor;
+      step.floored.push_back(p.diagonal(j));
+    }
+  bool solved_mean = false;
+  if (direct_) {
+    // The columns that belong to the triangle: all but the last of a subspace, which is purely diagonal anyway.
+    const Index size = space.shared() ? p.columns : p.columns - 1;
+    Matrix a = objective_->products().gram(precision, 0, p.columns).topLeftCorner(size, size).eval();
+    if (space.root_prior.dense.size() > 0)
+      a += space.root_prior.dense;
+    else
+      a.diagonal() += space.root_prior.diagonal.head(size);
+    mirror_lower(a);
+    Matrix reversed = a.reverse();
+    double ridge = 0.0;
+    for (int tries = 0; tries < 20 && !cholesky(reversed); ++tries) {
+      // Only without a Gaussian factor: directions in which no site has curvature here.
+      ridge = ridge > 0.0 ? 10.0 * ridge : 1e-12 * std::max(a.diagonal().maxCoeff(), 1e-300);
+      reversed = a.reverse();
+      reversed.diagonal().array() += ridge;
+    }
+    if (ridge > 0.0) a.diagonal().array() += ridge;
+    if (p.triangular) direct_rows(reversed, a, negative ? &slope : nullptr, target);
+    if (space.shared()) {
+      Vector right = gradient.mean.reverse();
+      solve_lower(reversed, right);
+      solve_lower_transposed(reversed, right);
+      step.mean = right.reverse();
+      solved_mean = true;
+    }
+  } else if (windows_) {
+    window_rows(precision, grams, negative ? &slope : nullptr, target);
+  }
+  if (p.triangular)
+    for (Index j = 0; j < p.columns; ++j) {
+      if (!p.diagonal_row[static_cast<std::size_t>(j)]) continue;
+      const Index e = p.diagonal(j);
+      const double omega = space.multiplicity(j);
+      if (!(omega > 0.0)) {
+        target(e) = entries(e);
+        continue;
+      }
+      const double a = omega * space.root_prior.diagonal(j) + site_squares(j);
+      if (negative) {
+        target(e) = entries(e) + gradient.root(e) / (a + omega / (entries(e) * entries(e)));
+        continue;
+      }
+      const double best = a > 0.0 ? std::sqrt(omega / a) : largest_change * entries(e);
+      target(e) = std::clamp(best, entries(e) / largest_change, entries(e) * largest_change);
+    }
+  step.root = target - entries;
+  step.root_decrement = gradient.root.dot(step.root);
+  if (!solved_mean)
+    step.mean = solve_mean(precision, space.shared() ? a_diagonal : mean_diagonal(precision), gradient.mean,
+                           step.root_decrement);
+  step.mean_decrement = gradient.mean.dot(step.mean);
+  return step;
+}
+
+}  // namespace gaussmith

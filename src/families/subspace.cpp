@@ -1,0 +1,189 @@
+#include "families/subspace.hpp"
+
+#include "gaussmith/random.hpp"
+#include "linalg/dense.hpp"
+
+#include <Eigen/Eigenvalues>
+#include <Eigen/QR>
+
+#include <cmath>
+
+namespace gaussmith {
+
+namespace {
+
+/// Relative rise of the bound below which another basis is not worth its price.
+constexpr double worthwhile = 1e-5;
+
+/// The rows E h_n and the length of the rest of h_n: what C and c act on.
+Matrix projected_design(const FamilyObjective& objective, const Matrix& basis) {
+  const Index k = basis.rows();
+  Matrix out(objective.rows(), k + 1);
+  Vector squares = Vector::Zero(objective.rows());
+  const FamilySpace& space = objective.space();
+  if (const auto* dense = std::get_if<Matrix>(space.mean_design)) {
+    out.leftCols(k) = times_transposed(*dense, basis);
+    squares = dense->rowwise().squaredNorm();
+  } else if (const auto* sparse = std::get_if<SparseMatrix>(space.mean_design)) {
+    out.leftCols(k) = *sparse * basis.transpose();
+    for (Index n = 0; n < sparse->rows(); ++n)
+      for (SparseMatrix::InnerIterator it(*sparse, n); it; ++it) squares(n) += it.value() * it.value();
+  } else {
+    out.leftCols(k) = basis.transpose();
+    squares.setOnes();
+  }
+  out.col(k) = (squares - out.leftCols(k).rowwise().squaredNorm()).cwiseMax(0.0).cwiseSqrt();
+  return out;
+}
+
+/// The space of (m, C, c) for one basis.
+FamilySpace subspace_space(const FamilySpace& whole, const Design& rows, Index size) {
+  FamilySpace space;
+  space.mean_design = whole.mean_design;
+  space.root_design = &rows;
+  space.centre = whole.centre;
+  space.mean_prior = whole.mean_prior;
+  const double precision = whole.mean_prior.diagonal.size() > 0 ? whole.mean_prior.diagonal(0) : 0.0;
+  space.root_prior.diagonal = Vector::Constant(size + 1, precision);
+  space.pattern = make_pattern({FamilyKind::subspace, size}, whole.dimension());
+  space.multiplicity = Vector::Ones(size + 1);
+  space.multiplicity(size) = static_cast<double>(whole.dimension() - size);
+  space.constant = whole.constant;
+  return space;
+}
+
+}  // namespace
+
+Matrix subspace_basis(const FamilyObjective& mean_objective, const Vector& precision, Index size, std::uint64_t seed) {
+  const Index d = mean_objective.space().dimension();
+  const Index steps = std::min(d, 3 * size + 20);
+  Matrix q = Matrix::Zero(d, steps);
+  Matrix t = Matrix::Zero(steps, steps);
+  Random random(seed);
+  Vector v(d);
+  for (Index i = 0; i < d; ++i) v(i) = random.normal();
+  v.normalize();
+  Index used = 0;
+  for (; used < steps; ++used) {
+    q.col(used) = v;
+    const Vector hv = mean_objective.mean_rows_times(v);
+    Vector next = mean_objective.space().mean_prior.times(v) +
+                  mean_objective.mean_rows_transposed_times(precision.cwiseProduct(hv));
+    const Vector coefficients = q.leftCols(used + 1).transpose() * next;
+    t.col(used).head(used + 1) = coefficients;
+    t.row(used).head(used + 1) = coefficients.transpose();
+    next -= q.leftCols(used + 1) * coefficients;
+    next -= q.leftCols(used + 1) * (q.leftCols(used + 1).transpose() * next);
+    double length = next.norm();
+    if (used + 1 == steps) continue;
+    if (length < 1e-10 * (1.0 + coefficients.norm())) {
+      // An invariant subspace: go on from a new direction.
+      for (Index i = 0; i < d; ++i) next(i) = random.normal();
+      for (int twice = 0; twice < 2; ++twice) next -= q.leftCols(used + 1) * (q.leftCols(used + 1).transpose() * next);
+      length = next.norm();
+    }
+    v = next / length;
+  }
+  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(t);
+  const Vector& values = eigen.eigenvalues();
+  // trace of A: its diagonal is at hand.
+  const double trace = StepModel(mean_objective).mean_diagonal(precision).sum();
+  // a directions from below, size - a from above. With the best c the bound is -1/2 sum log(value) - L/2 log(mean
+  // rest).
+  const auto rest = static_cast<double>(d - size);
+  Index best = 0;
+  double best_value = -std::numeric_limits<double>::infinity();
+  for (Index a = 0; a <= size; ++a) {
+    double sum = 0.0;
+    double logs = 0.0;
+    for (Index k = 0; k < size; ++k) {
+      const double value = std::max(values(k < a ? k : steps - 1 - (k - a)), 1e-300);
+      sum += value;
+      logs += std::log(value);
+    }
+    const double left = rest > 0.0 ? rest * std::log(std::max(trace - sum, 1e-300) / rest) : 0.0;
+    if (-logs - left > best_value) {
+      best_value = -logs - left;
+      best = a;
+    }
+  }
+  Matrix chosen(steps, size);
+  for (Index k = 0; k < size; ++k) chosen.col(k) = eigen.eigenvectors().col(k < best ? k : steps - 1 - (k - best));
+  return times(q, chosen).transpose();
+}
+
+AscentResult fit_subspace(const ModelSpace& model_space, const std::vector<Sites>& sites, Index size,
+                          const FamilyOptions& options, const AscentOptions& ascent, int threads, Matrix& basis) {
+  // An objective over the whole space serves for products with the design; its root is never used.
+  FamilySpace whole = model_space.space;
+  whole.pattern = make_pattern({FamilyKind::diagonal}, whole.dimension());
+  whole.multiplicity = Vector::Ones(whole.dimension());
+  const FamilyObjective mean_objective(whole, sites, threads);
+  FamilyPoint start;
+  const Vector unit = Vector::Ones(mean_objective.rows());
+  (void)mean_objective.expectation(whole.centre, unit, start.d_mean, start.d_variance);
+  // Equal precisions first: the principal components of the design.
+  const Vector precision = Vector::Constant(mean_objective.rows(), positive_precision(start).mean());
+  basis = subspace_basis(mean_objective, precision, size, options.seed);
+
+  const auto fit = [&](const Matrix& at_basis, const AscentResult* from) {
+    const Design rows = projected_design(mean_objective, at_basis);
+    const FamilySpace space = subspace_space(whole, rows, size);
+    const FamilyObjective objective(space, sites, threads);
+    Vector root = starting_root(objective);
+    Vector mean = from ? from->point.at.mean : Vector::Zero(whole.dimension());
+    return ascend(objective, std::move(mean), std::move(root), ascent);
+  };
+  AscentResult result = fit(basis, nullptr);
+  for (int round = 0; round < options.rotations && result.status == Status::converged; ++round) {
+    const Matrix next_basis = subspace_basis(mean_objective, positive_precision(result.point), size, options.seed);
+    AscentResult next = fit(next_basis, &result);
+    next.iterations += result.iterations;
+    next.products += result.products;
+    next.history.insert(next.history.begin(), result.history.begin(), result.history.end());
+    const double rise = next.point.value - result.point.value;
+    if (rise > 0.0) {
+      result = std::move(next);
+      basis = next_basis;
+    }
+    if (rise < worthwhile * (1.0 + std::abs(result.point.value))) break;
+  }
+
+  const FamilySpace& space = whole;
+  double length = 1.0;
+  for (int k = 0; k < options.refinements && result.status == Status::converged; ++k) {
+    // dB/dE = 2 (C'C - c^2 I) E H' diag(dE/dv) H; steps in units of the largest precision.
+    const RootPattern pattern = make_pattern({FamilyKind::subspace, size}, whole.dimension());
+    const Matrix root = Matrix(pattern.matrix(result.point.at.root.entries)).topLeftCorner(size, size);
+    const double c = result.point.at.root.entries(pattern.diagonal(size));
+    Matrix weighted = projected_design(mean_objective, basis).leftCols(size);
+    weighted = result.point.d_variance.asDiagonal() * weighted;
+    Matrix inner(size, whole.dimension());
+    for (Index i = 0; i < size; ++i)
+      inner.row(i) = mean_objective.mean_rows_transposed_times(weighted.col(i)).transpose();
+    Matrix slope = 2.0 * (root.transpose() * root - c * c * Matrix::Identity(size, size)) * inner;
+    slope -= times(times_transposed(slope, basis), basis);
+    const double scale = slope.norm();
+    if (!(scale > 0.0)) break;
+    bool rose = false;
+    for (int tries = 0; tries < 12 && !rose; ++tries, length *= 0.5) {
+      const Matrix moved = (basis + length / scale * slope).transpose();
+      const Matrix orthonormal =
+          Matrix(Eigen::HouseholderQR<Matrix>(moved).householderQ() * Matrix::Identity(space.dimension(), size))
+              .transpose();
+      AscentResult next = fit(orthonormal, &result);
+      if (next.point.value <= result.point.value) continue;
+      rose = true;
+      next.iterations += result.iterations;
+      next.products += result.products;
+      next.history.insert(next.history.begin(), result.history.begin(), result.history.end());
+      result = std::move(next);
+      basis = orthonormal;
+      length *= 4.0;
+    }
+    if (!rose) break;
+  }
+  return result;
+}
+
+}  // namespace gaussmith

@@ -1,0 +1,21 @@
+#pragma once
+// V = E'C'C E + c^2 (I - E'E) over whitened weights, E with K orthonormal rows.
+
+#include "families/family_space.hpp"
+#include "families/fit_family.hpp"
+
+namespace gaussmith {
+
+/// Lanczos with full reorthogonalisation on A = P + H' diag(precision) H: the K directions, from both ends of the
+/// spectrum, that leave the rest of A most like a multiple of the identity. Ritz vectors need not have converged: any
+/// orthonormal basis gives a bound.
+[[nodiscard]] Matrix subspace_basis(const FamilyObjective& mean_objective, const Vector& precision, Index size,
+                                    std::uint64_t seed);
+
+/// Alternates the optimum over (m, C, c) with a new basis from the fitted precisions, then gradient steps on the basis;
+/// a basis that does not raise the bound is dropped. `basis` becomes the one kept.
+[[nodiscard]] AscentResult fit_subspace(const ModelSpace& model_space, const std::vector<Sites>& sites, Index size,
+                                        const FamilyOptions& options, const AscentOptions& ascent, int threads,
+                                        Matrix& basis);
+
+}  // namespace gaussmith

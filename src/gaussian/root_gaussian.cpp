@@ -1,0 +1,93 @@
+#include "gaussian/root_gaussian.hpp"
+
+#include <utility>
+
+namespace gaussmith {
+
+RootGaussian::RootGaussian(std::shared_ptr<PriorGeometry> geometry, CovarianceRoot covariance)
+    : PosteriorGaussian(std::move(geometry)), covariance_(std::move(covariance)) {
+  if (covariance_.whitened || std::holds_alternative<GaussianProcess>(geometry_->prior())) geometry_->whiten();
+}
+
+WhitenedBlock RootGaussian::rows(const NewPoints& points, Index begin, Index end) const {
+  if (covariance_.whitened) return geometry_->whitened(points, begin, end);
+  return geometry_->weight_rows(points, begin, end);
+}
+
+void RootGaussian::predict(const NewPoints& points, Index begin, Index end, const LatentPoint& at, Vector& mean,
+                           Vector& variance) const {
+  const auto* rows_of_weights = std::get_if<NewRows>(&points);
+  if (rows_of_weights && !covariance_.whitened && std::holds_alternative<Identity>(*rows_of_weights->rows)) {
+    // The weights themselves: columns of the root, without a D x D identity.
+    mean = at.coordinates.segment(begin, end - begin);
+    Vector squares = Vector::Zero(covariance_.root.cols());
+    for (Index i = 0; i < covariance_.root.outerSize(); ++i)
+      for (SparseMatrix::InnerIterator it(covariance_.root, i); it; ++it) squares(it.col()) += it.value() * it.value();
+    variance = squares.segment(begin, end - begin);
+    if (covariance_.complement.size() > 0)
+      variance.array() +=
+          covariance_.scale * covariance_.scale *
+          (1.0 - covariance_.complement.middleCols(begin, end - begin).colwise().squaredNorm().transpose().array())
+              .max(0.0);
+    return;
+  }
+  const WhitenedBlock block = rows(points, begin, end);
+  mean = block.mean + transposed_times(block.rows, at.coordinates);
+  variance = block.leftover + Matrix(covariance_.root * block.rows).colwise().squaredNorm().transpose();
+  if (covariance_.complement.size() > 0)
+    variance.array() +=
+        covariance_.scale * covariance_.scale *
+        (block.rows.colwise().squaredNorm() - times(covariance_.complement, block.rows).colwise().squaredNorm())
+            .transpose()
+            .array()
+            .max(0.0);
+}
+
+Matrix RootGaussian::joint_covariance(const NewPoints& points) const {
+  const Index count = geometry_->count(points);
+  Matrix joint = Matrix::Zero(count, count);
+  if (const auto* p = std::get_if<NewInputs>(&points)) {
+    // What the weights leave open is correlated between new inputs: K_new - g'g.
+    std::get<GaussianProcess>(geometry_->prior()).kernel->gram(*p->inputs, joint);
+    add_gram(-1.0, geometry_->whitened(points, 0, count).rows, 1.0, joint);
+  }
+  const WhitenedBlock block = rows(points, 0, count);
+  add_gram(1.0, Matrix(covariance_.root * block.rows), 1.0, joint);
+  if (covariance_.complement.size() > 0) {
+    const double square = covariance_.scale * covariance_.scale;
+    add_gram(square, block.rows, 1.0, joint);
+    add_gram(-square, times(covariance_.complement, block.rows), 1.0, joint);
+  }
+  mirror_lower(joint);
+  return joint;
+}
+
+Matrix RootGaussian::weight_root() const {
+  const Index size = covariance_.root.cols();
+  const Index rank = covariance_.root.rows();
+  Matrix root = Matrix::Zero(size, rank + (covariance_.complement.size() > 0 ? size : 0));
+  root.leftCols(rank) = Matrix(covariance_.root).transpose();
+  if (covariance_.complement.size() > 0) {
+    // I - P'P is its own square.
+    Matrix projection = Matrix::Identity(size, size) - transposed_times(covariance_.complement, covariance_.complement);
+    root.rightCols(size) = covariance_.scale * projection;
+  }
+  return covariance_.whitened ? geometry_->unwhiten(root) : root;
+}
+
+Matrix RootGaussian::weight_deviations(int draws, Random& random) const {
+  Matrix out = covariance_.root.transpose() * normal_matrix(covariance_.root.rows(), draws, random);
+  if (covariance_.complement.size() > 0) {
+    const Matrix z = normal_matrix(covariance_.root.cols(), draws, random);
+    out += covariance_.scale * (z - transposed_times(covariance_.complement, times(covariance_.complement, z)));
+  }
+  return covariance_.whitened ? geometry_->unwhiten(out) : out;
+}
+
+void RootGaussian::describe(const LatentPoint& at, FittedGaussian& out) const {
+  out.form = CoreForm::root;
+  out.coordinates = at.coordinates;
+  out.covariance = covariance_;
+}
+
+}  // namespace gaussmith

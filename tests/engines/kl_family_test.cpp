@@ -1,0 +1,164 @@
+// Gaussian-KL inference with constrained covariances as `infer` gives it: the posterior's parts against dense algebra
+// on the covariance it says it has, the choice of `auto`, and what is refused.
+
+#include "gaussmith/errors.hpp"
+#include "gaussmith/infer.hpp"
+#include "support/models.hpp"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/Cholesky>
+#include <Eigen/LU>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <string>
+
+namespace gaussmith {
+namespace {
+
+constexpr std::array constrained{"diagonal", "banded:2", "chevron:2", "subspace:2", "factor:2"};
+
+/// V of w written out from the plain data.
+Matrix weight_covariance(const FittedGaussian& fitted, const Matrix& prior_covariance) {
+  const CovarianceRoot& c = fitted.covariance;
+  const Matrix root = c.root;
+  Matrix v = root.transpose() * root;
+  if (c.complement.size() > 0)
+    v += c.scale * c.scale * (Matrix::Identity(v.rows(), v.cols()) - c.complement.transpose() * c.complement);
+  if (!c.whitened) return v;
+  // Only for diagonal priors: R is the square root of the variances.
+  const Vector scale = prior_covariance.diagonal().cwiseSqrt();
+  return scale.asDiagonal() * v * scale.asDiagonal();
+}
+
+double largest_difference(const Matrix& a, const Matrix& b) { return (a - b).cwiseAbs().maxCoeff(); }
+
+TEST(KlFamily, EveryPartOfThePosteriorIsThatOfItsCovariance) {
+  Model model = testing::linear_model("bernoulli-logit", 12, 5, 3);
+  model.prior = Diagonal{testing::random_vector(5, 8), Vector::LinSpaced(5, 0.5, 2.0)};
+  const auto& h = std::get<Matrix>(model.design);
+  const Matrix fresh = testing::random_matrix(4, 5, 9);
+  for (const char* family : constrained) {
+    SCOPED_TRACE(family);
+    const Posterior q = infer(model, Kl{.covariance = family});
+    EXPECT_TRUE(q.report().converged()) << q.report().message;
+    EXPECT_EQ(q.log_evidence().kind, EvidenceKind::lower_bound);
+    EXPECT_TRUE(q.report().notes.empty());
+    const Matrix v = weight_covariance(q.fitted(), std::get<Diagonal>(model.prior).variance.asDiagonal());
+    const Marginals weights = q.weights();
+    EXPECT_LT(largest_difference(weights.variance, v.diagonal()), 1e-12);
+    EXPECT_LT(largest_difference(q.latent().mean, h * weights.mean + model.offset), 1e-10);
+    const Matrix joint = h * v * h.transpose();
+    EXPECT_LT(largest_difference(q.latent().variance, joint.diagonal()), 1e-10);
+    const Matrix chosen = q.latent_covariance({7, 2});
+    EXPECT_NEAR(chosen(0, 1), joint(7, 2), 1e-10);
+    EXPECT_NEAR(chosen(1, 1), joint(2, 2), 1e-10);
+    const Prediction prediction = q.predict(PredictionPoints{.design = fresh});
+    EXPECT_LT(largest_difference(prediction.latent_mean(), fresh * weights.mean), 1e-10);
+    EXPECT_LT(largest_difference(prediction.latent_variance(), (fresh * v * fresh.transpose()).diagonal()), 1e-10);
+    const Prediction again = Predictor(q.fitted()).predict({.design = fresh});
+    EXPECT_LT(largest_difference(prediction.latent_variance(), again.latent_variance()), 1e-14);
+
+    constexpr int draws = 20000;
+    Matrix w = q.sample_weights(draws, 4);
+    w.colwise() -= weights.mean;
+    const Matrix sampled = w * w.transpose() / draws;
+    EXPECT_LT(largest_difference(sampled, v), 0.05 * v.diagonal().maxCoeff());
+    EXPECT_THROW((void)q.leave_one_out(), InvalidOption);
+  }
+}
+
+TEST(KlFamily, ProcessesPredictAtNewInputsByTheDenseFormula) {
+  Model model = testing::process_model("poisson", 8, 2);
+  auto& process = std::get<GaussianProcess>(model.prior);
+  // Apart, so that K can be inverted here.
+  process.inputs = 3.0 * testing::random_matrix(8, 2, 12);
+  const Matrix fresh = testing::random_matrix(3, 2, 13);
+  Matrix k;
+  Matrix cross;
+  Matrix corner;
+  process.kernel->gram(process.inputs, k);
+  process.kernel->block(process.inputs, fresh, cross);
+  process.kernel->gram(fresh, corner);
+  for (const char* family : {"diagonal", "banded:3", "chevron:3", "factor:1"}) {
+    SCOPED_TRACE(family);
+    const Posterior q = infer(model, Kl{.covariance = family});
+    ASSERT_TRUE(q.report().converged()) << q.report().message;
+    const Matrix root = q.fitted().covariance.root;
+    const Matrix v = root.transpose() * root;
+    const Matrix gain = k.ldlt().solve(cross);
+    const Prediction at = q.predict(fresh);
+    const Vector mean = gain.transpose() * (q.weights().mean.array() - process.mean).matrix();
+    EXPECT_LT(largest_difference(at.latent_mean(), (mean.array() + process.mean).matrix()), 1e-8);
+    const Matrix variance = corner - gain.transpose() * (k - v) * gain;
+    EXPECT_LT(largest_difference(at.latent_variance(), variance.diagonal()), 1e-8);
+  }
+}
+
+TEST(KlFamily, FullCovarianceGivesLeaveOneOut) {
+  Model model = testing::linear_model("gaussian", 9, 3, 5);
+  const LeaveOneOut kl = infer(model, Kl{.covariance = "full"}).leave_one_out();
+  const LeaveOneOut exact = infer(model, Exact{}).leave_one_out();
+  EXPECT_LT(largest_difference(kl.log_density, exact.log_density), 1e-7);
+  EXPECT_LT(largest_difference(kl.latent.variance, exact.latent.variance), 1e-7);
+}
+
+TEST(KlFamily, AutoTakesFullWhereItFitsAndLessWhereItDoesNot) {
+  Model model = testing::linear_model("bernoulli-logit", 800, 300, 6);
+  model.design = SparseMatrix(std::get<Matrix>(model.design).sparseView(1.0, 2.0));
+  const auto fit = [&](double memory) { return infer(model, Kl{.memory = memory, .tolerance = 1e-4}).report(); };
+  const auto note = [&](double memory) { return fit(memory).notes.at(0); };
+  EXPECT_NE(note(0.0).find("auto: full"), std::string::npos) << note(0.0);
+  EXPECT_NE(note(0.005).find("auto: chevron:50, because full would need"), std::string::npos) << note(0.005);
+  EXPECT_NE(note(0.0015).find("auto: chevron:20"), std::string::npos) << note(0.0015);
+  EXPECT_NE(note(0.0005).find("auto: diagonal"), std::string::npos) << note(0.0005);
+  EXPECT_THROW((void)fit(0.0001), InvalidOption);
+  EXPECT_THROW((void)infer(model, Kl{.covariance = "full", .memory = 0.005}), InvalidOption);
+  EXPECT_THROW((void)infer(model, Kl{.covariance = "chevron:300", .memory = 0.005}), InvalidOption);
+}
+
+TEST(KlFamily, WhatDoesNotSuitTheModelIsRefused) {
+  const Model model = testing::linear_model("bernoulli-logit", 12, 5, 3);
+  for (const char* family : {"banded:6", "chevron:6", "factor:6", "subspace:6", "banded:-1", "chevron:", "banded:1.5",
+                             "sparse:/nowhere/pattern", "diagonal:1", "full:2", ""})
+    EXPECT_THROW((void)infer(model, Kl{.covariance = family}), InvalidOption) << family;
+  EXPECT_THROW((void)infer(model, Kl{.covariance = "diagonal"}, {.form = CoreForm::precision}), InvalidOption);
+  // The same point twice: K is singular, and zeros can stand in the whitened basis only.
+  Model process = testing::process_model("poisson", 6, 2);
+  auto& inputs = std::get<GaussianProcess>(process.prior).inputs;
+  inputs.row(1) = inputs.row(0);
+  EXPECT_THROW((void)infer(process, Kl{.covariance = "diagonal"}), InvalidOption);
+  const Posterior q = infer(process, Kl{.covariance = "diagonal", .basis = Basis::whitened});
+  EXPECT_TRUE(q.report().converged());
+  EXPECT_LT(q.log_evidence().value, infer(process, Kl{}).log_evidence().value + 1e-9);
+}
+
+TEST(KlFamily, PatternsFromFilesEqualTheFamiliesTheySpell) {
+  const Model model = testing::linear_model("poisson", 10, 4, 3);
+  const auto file = std::filesystem::temp_directory_path() / "gaussmith_kl_family_test_pattern.txt";
+  std::ofstream(file) << "# a band\n0 0\n0 1\n1 1\n1 2\n2 2\n2 3\n3 3\n";
+  const Posterior sparse = infer(model, Kl{.covariance = "sparse:" + file.string()});
+  const Posterior band = infer(model, Kl{.covariance = "banded:1"});
+  EXPECT_NEAR(sparse.log_evidence().value, band.log_evidence().value, 1e-10);
+  EXPECT_LT(largest_difference(sparse.weights().variance, band.weights().variance), 1e-8);
+  std::filesystem::remove(file);
+}
+
+TEST(KlFamily, SitesWithWallsAreRefused) {
+  Model model = testing::linear_model("poisson", 6, 3, 3);
+  CustomLikelihood wall;
+  wall.log_density = [](double eta, double) { return eta > 0.0 ? -eta : -std::numeric_limits<double>::infinity(); };
+  model.sites = {observe(wall, Vector::Zero(6))};
+  for (const char* family : {"diagonal", "chevron:1"}) try {
+      (void)infer(model, Kl{.covariance = family});
+      ADD_FAILURE() << family;
+    } catch (const InvalidModel& error) {
+      EXPECT_NE(std::string(error.what()).find("unbounded support"), std::string::npos) << error.what();
+    }
+}
+
+}  // namespace
+}  // namespace gaussmith
