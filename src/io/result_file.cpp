@@ -132,10 +132,6 @@ std::string result_json(const Posterior& posterior, const ResultContent& content
   out["format"] = "gaussmith-result/1";
   out["method"] = std::string(name_of(posterior.method()));
   out["version"] = std::string(version);
-  out["options"] = Json::object();
-  for (const auto& [name, value] : options_of(posterior.method())) {
-    out["options"][name] = value;
-  }
   out["log_evidence"] = posterior.log_evidence().value;
   out["evidence_kind"] = std::string(to_string(posterior.log_evidence().kind));
   out["converged"] = report.converged() && learned;
@@ -148,21 +144,25 @@ std::string result_json(const Posterior& posterior, const ResultContent& content
   if (content.prediction != nullptr) {
     out["prediction"] = usable ? prediction(posterior, *content.prediction, warnings) : Json();
   }
+  out["warnings"] = warnings;
+  out["message"] = report.message;
+  out["residual"] = report.residual;
+  out["tolerance"] = report.tolerance;
+  out["options"] = Json::object();
+  for (const auto& [name, value] : options_of(posterior.method())) {
+    out["options"][name] = value;
+  }
+  out["core"] = report.core;
+  out["numerics"] = {{"jitter", report.jittered},
+                     {"clipped", report.clipped},
+                     {"skipped", report.skipped},
+                     {"negative_precisions", report.negative_precisions}};
   if (content.leave_one_out && usable) {
     const LeaveOneOut loo = posterior.leave_one_out();
     out["leave_one_out"] = {{"mean", array(loo.latent.mean)},
                             {"variance", array(loo.latent.variance)},
                             {"log_density", array(loo.log_density)}};
   }
-  out["warnings"] = warnings;
-  out["message"] = report.message;
-  out["residual"] = report.residual;
-  out["tolerance"] = report.tolerance;
-  out["core"] = report.core;
-  out["numerics"] = {{"jitter", report.jittered},
-                     {"clipped", report.clipped},
-                     {"skipped", report.skipped},
-                     {"negative_precisions", report.negative_precisions}};
   if (content.learning != nullptr) {
     out["learning"] = learning(*content.learning);
   }

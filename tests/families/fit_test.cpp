@@ -27,8 +27,9 @@ FamilyFit fit(const Model& model, const std::string& family, FamilyOptions optio
   FamilyFit result = fit_family(model, parse_family(family), options, 2);
   EXPECT_EQ(result.status, Status::converged) << family << ": " << result.message;
   for (std::size_t k = 1; k < result.history.size(); ++k)
-    if (result.history[k].number > result.history[k - 1].number)
+    if (result.history[k].number > result.history[k - 1].number) {
       EXPECT_GE(result.history[k].objective, result.history[k - 1].objective - 1e-9) << family << " step " << k;
+    }
   return result;
 }
 

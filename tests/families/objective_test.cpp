@@ -134,21 +134,20 @@ TEST_P(Objective, StepsPointUpwards) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(PriorsAndDesigns, Objective,
-                         ::testing::Values(Case{"isotropic", "dense", "bernoulli-logit"},
-                                           Case{"isotropic", "sparse", "poisson"}, Case{"diagonal", "dense", "laplace"},
-                                           Case{"diagonal", "sparse", "bernoulli-probit"},
-                                           Case{"dense", "dense", "bernoulli-logit"},
-                                           Case{"dense", "sparse", "gaussian"}, Case{"process", "identity", "poisson"},
-                                           Case{"process", "dense", "bernoulli-logit"},
-                                           Case{"none", "dense", "poisson"}, Case{"none", "sparse", "gaussian"},
-                                           Case{"isotropic", "dense", "student-t"}),
-                         [](const auto& info) {
-                           std::string name = info.param.prior + "_" + info.param.design + "_" + info.param.likelihood;
-                           for (char& c : name)
-                             if (c == '-') c = '_';
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    PriorsAndDesigns, Objective,
+    ::testing::Values(Case{"isotropic", "dense", "bernoulli-logit"}, Case{"isotropic", "sparse", "poisson"},
+                      Case{"diagonal", "dense", "laplace"}, Case{"diagonal", "sparse", "bernoulli-probit"},
+                      Case{"dense", "dense", "bernoulli-logit"}, Case{"dense", "sparse", "gaussian"},
+                      Case{"process", "identity", "poisson"}, Case{"process", "dense", "bernoulli-logit"},
+                      Case{"none", "dense", "poisson"}, Case{"none", "sparse", "gaussian"},
+                      Case{"isotropic", "dense", "student-t"}),
+    [](const auto& tested) {
+      std::string name = tested.param.prior + "_" + tested.param.design + "_" + tested.param.likelihood;
+      for (char& c : name)
+        if (c == '-') c = '_';
+      return name;
+    });
 
 }  // namespace
 }  // namespace gaussmith
