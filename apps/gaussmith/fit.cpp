@@ -374,6 +374,7 @@ Command add_fit(CLI::App& root, CommonOptions& common) {
       "\\\n"
       "                --learn --restarts 3 --save model.gsm\n"
       "  gaussmith fit --data noisy.csv --target y --likelihood student-t --fix likelihood.nu --learn\n"
+      "  gaussmith fit --data noisy.csv --target y --likelihood student-t --method ep --learn --loo\n"
       "  gaussmith fit --problem problem.json --method laplace --set laplace.tolerance=1e-10 --json");
   return {app, [arguments, &common] { return run_fit(*arguments, common); }};
 }
