@@ -68,6 +68,7 @@ struct Run {
   int threads = 1;         ///< Bounds all parallelism, BLAS included; 0 takes all cores.
   std::uint64_t seed = 0;  ///< Fixes every random choice.
   CoreForm form = CoreForm::automatic;
+  bool substitutes = true;  ///< A method may fall back on a milder one (EP on a lower power) rather than fail.
   std::function<Next(const Iteration&)> progress = {};  ///< Called on the caller's thread after each iteration.
   const Posterior* warm_start = nullptr;                ///< Start from this result of a model with the same rows.
 };

@@ -21,7 +21,8 @@ constexpr std::array lower_powers = {0.9, 0.8, 0.65, 0.5, 0.35, 0.2};
 /// The plan of ep.mode = auto: what is cheap first, what is guaranteed later, another problem last.
 class Plan {
  public:
-  Plan(EpSearch& search, const Ep& options, Report& report) : search_(search), options_(options), report_(report) {}
+  Plan(EpSearch& search, const Ep& options, bool substitutes, Report& report)
+      : search_(search), options_(options), substitutes_(substitutes), report_(report) {}
 
   StageEnd run() {
     switch (options_.mode) {
@@ -34,14 +35,14 @@ class Plan {
       case EpMode::automatic:
         break;
     }
-    StageEnd end = at_one_power();
+    StageEnd end = at_one_power(!substitutes_ || options_.min_power >= options_.power);
     const EpState best = search_.best();
     for (const double share : lower_powers) {
       const double to = share * options_.power;
-      if (final(end) || to < options_.min_power) break;
+      if (final(end) || !substitutes_ || to < options_.min_power) break;
       note(fmt::format("power {:.2g}", search_.power()), fmt::format("power {:.2g}", to), end);
       search_.set_power(to);
-      end = at_one_power();
+      end = at_one_power(share == lower_powers.back());
     }
     if (!final(end)) search_.restore(best, options_.power);
     if (search_.power() < options_.power)
@@ -57,7 +58,8 @@ class Plan {
            end == StageEnd::stopped;
   }
 
-  StageEnd at_one_power() {
+  /// `last`: there is no further power to keep sweeps for.
+  StageEnd at_one_power(bool last) {
     StageEnd end = search_.parallel(options_.damping);
     if (final(end)) return end;
     note("parallel", "damped", end);
@@ -69,7 +71,8 @@ class Plan {
     end = search_.sequential(options_.damping);
     if (final(end)) return end;
     note("sequential", "double loop", end);
-    return double_loop((options_.max_iterations - report_.iterations) / 5);
+    const int left = options_.max_iterations - report_.iterations;
+    return double_loop(last ? left : left / 5);
   }
 
   /// The guaranteed loop far from the fixed point, cheap sweeps near it; without them if they do not converge.
@@ -93,6 +96,7 @@ class Plan {
 
   EpSearch& search_;
   const Ep& options_;
+  bool substitutes_;
   Report& report_;
 };
 
@@ -118,7 +122,7 @@ void run_ep(const Ep& options, const Run& run, Posterior::State& state) {
   report.tolerance = options.tolerance;
   EpSearch search(*state.core, sites, options, run, report);
   search.start_from(run.warm_start);
-  const StageEnd end = Plan(search, options, report).run();
+  const StageEnd end = Plan(search, options, run.substitutes, report).run();
   const EpState& q = search.settle();
   report.residual = q.mismatch;
   if (end == StageEnd::rounding) {

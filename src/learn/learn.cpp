@@ -93,6 +93,7 @@ class Objective {
     last_.reset();
     best_value_ = -std::numeric_limits<double>::infinity();
     method_ = asked_for_;
+    run_.substitutes = true;
     first_of_pass_ = true;
     milder_ = false;
   }
@@ -111,7 +112,7 @@ class Objective {
     first_of_pass_ = false;
     milder_ = substituted;
     method_ = used;
-    if (auto* ep = std::get_if<Ep>(&method_)) ep->min_power = ep->power;
+    run_.substitutes = false;
   }
 
   const Model& model_;

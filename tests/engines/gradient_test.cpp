@@ -99,7 +99,7 @@ TEST(GradientOfKl, MatchesDifferencesForConstrainedCovariances) {
   for (const char* family : families)
     for (const Basis basis : {Basis::weights, Basis::whitened}) {
       SCOPED_TRACE(family);
-      const Kl method{.covariance = family, .basis = basis, .tolerance = 1e-9, .starts = 1};
+      const Kl method{.covariance = family, .basis = basis, .starts = 1};
       Model process = process_model("poisson", 8, 11);
       std::get<GaussianProcess>(process.prior).inputs *= 3.0;  // Far from singular.
       expect_gradient(process, method, {});
