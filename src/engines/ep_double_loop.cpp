@@ -121,6 +121,7 @@ bool climb(const SiteProblem& problem, double& precision, double& shift) {
 }  // namespace
 
 StageEnd EpSearch::double_loop(double until, int last_sweep) {
+  core_at_now_ = false;
   const Index n = sites_.rows();
   const double power = moments_.power();
   // The surrogate may be any Gaussian that leaves the cavities proper; the marginals of q where they do.

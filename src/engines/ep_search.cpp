@@ -71,6 +71,7 @@ void EpSearch::start_from(const Posterior* warm) {
 }
 
 void EpSearch::set_power(double power) {
+  core_at_now_ = false;
   moments_.set_power(power);
   best_.mismatch = std::numeric_limits<double>::infinity();
   // Full cavities are proper wherever the larger power's were; a fresh evaluation brings the tilted moments in line.
@@ -100,6 +101,7 @@ void EpSearch::start_at_power(double lower, double damping) {
   kind_override_ = {};
   moments_.set_power(power);
   best_ = kept;
+  core_at_now_ = false;
   if (!moments_.evaluate(sites, now_)) now_ = best_;
   keep_best();
 }
@@ -107,7 +109,7 @@ void EpSearch::start_at_power(double lower, double damping) {
 void EpSearch::restore(const EpState& best, double power) {
   moments_.set_power(power);
   best_ = best;
-  now_ = best;
+  return_to_best();
 }
 
 void EpSearch::keep_best() {
@@ -118,6 +120,7 @@ void EpSearch::keep_best() {
 EpSearch::Visit EpSearch::visit(SiteApproximation sites, std::string_view kind) {
   EpState next;
   const bool definite = moments_.evaluate(std::move(sites), next);
+  core_at_now_ = definite;
   ++report_.iterations;
   if (!definite) {
     tell("indefinite");
@@ -141,6 +144,9 @@ void EpSearch::tell(std::string_view kind) {
 }
 
 const EpState& EpSearch::settle() {
+  // A run that ends with its best sweep has nothing to repeat.
+  if (core_at_now_ && now_.sites.precision == best_.sites.precision && now_.sites.shift == best_.sites.shift)
+    return now_;
   if (!moments_.evaluate(best_.sites, now_)) throw std::logic_error("ep: a factorisation could not be repeated");
   return now_;
 }

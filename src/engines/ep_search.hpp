@@ -67,7 +67,10 @@ class EpSearch {
   [[nodiscard]] double power() const { return moments_.power(); }
 
   /// Returns to the best state seen; settle() also leaves the core factorised there.
-  void return_to_best() { now_ = best_; }
+  void return_to_best() {
+    now_ = best_;
+    core_at_now_ = false;
+  }
   const EpState& settle();
   [[nodiscard]] const EpState& best() const { return best_; }
   /// What rounding leaves uncertain in the means of the best state, in standard deviations.
@@ -95,6 +98,7 @@ class EpSearch {
   EpMoments moments_;
   EpState now_, best_;
   bool stopped_ = false;
+  bool core_at_now_ = false;             // The core is factorised at the sites of now_.
   std::string_view kind_override_ = {};  // What sweeps are called while they only look for a start.
 };
 

@@ -133,7 +133,9 @@ void run_full(const Kl& options, const Run& run, Posterior::State& state) {
   state.point = std::move(end.mean.at);
   state.latent = {state.point.eta, end.variance};
   state.slack = std::move(end.slack);
-  state.log_evidence = {end.bound, sites.all(&SiteTraits::gaussian) ? EvidenceKind::exact : EvidenceKind::lower_bound};
+  // Short of its optimum the bound of Gaussian sites is a bound like any other.
+  const bool exact = state.report.converged() && sites.all(&SiteTraits::gaussian);
+  state.log_evidence = {end.bound, exact ? EvidenceKind::exact : EvidenceKind::lower_bound};
 }
 
 void run_constrained(const Kl& options, const KlCovariance& covariance, const Run& run, Posterior::State& state) {

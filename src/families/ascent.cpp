@@ -30,6 +30,18 @@ bool reached(const AscentResult& result, const AscentOptions& options) {
   return result.residual <= options.tolerance || result.largest_gradient <= options.largest_gradient;
 }
 
+/// Whether the ascent ends here, with its status.
+bool over(AscentResult& result, const AscentOptions& options, std::string_view kind) {
+  if (stop_asked(result, options, kind)) {
+    result.status = Status::stopped;
+    return true;
+  }
+  if (reached(result, options)) return true;
+  if (result.iterations < options.max_iterations) return false;
+  result.status = Status::iteration_limit;
+  return true;
+}
+
 }  // namespace
 
 Vector starting_root(const FamilyObjective& objective) {
@@ -66,15 +78,7 @@ AscentResult ascend(const FamilyObjective& objective, Vector mean, Vector root, 
     ++result.products;
     result.largest_gradient = gradient.largest();
     result.residual = std::sqrt(std::max(0.0, step.mean_decrement) + std::max(0.0, step.root_decrement));
-    if (stop_asked(result, options, "ascent")) {
-      result.status = Status::stopped;
-      break;
-    }
-    if (reached(result, options)) break;
-    if (result.iterations >= options.max_iterations) {
-      result.status = Status::iteration_limit;
-      break;
-    }
+    if (over(result, options, "ascent")) break;
     FamilyDirection direction = objective.direction(std::move(step.mean), std::move(step.root));
     std::vector<const FamilyDirection*> directions = {&direction};
     // The last step must not push an entry through its floor. Such entries are purely diagonal: no panel holds them.
@@ -136,15 +140,7 @@ AscentResult truncated_newton(const FamilyObjective& objective, Vector mean, Vec
     result.largest_gradient = gradient.largest();
     result.residual = std::sqrt(rz);
     if (result.iterations == 0) first_residual = result.residual;
-    if (stop_asked(result, options, "newton")) {
-      result.status = Status::stopped;
-      break;
-    }
-    if (reached(result, options)) break;
-    if (result.iterations >= options.max_iterations) {
-      result.status = Status::iteration_limit;
-      break;
-    }
+    if (over(result, options, "newton")) break;
     const SiteCurvature curvature = objective.curvature(result.point);
     // Superlinear convergence: solve the more accurately the nearer.
     const double forcing = std::min(0.3, std::sqrt(result.residual / std::max(first_residual, 1e-300)));
