@@ -79,7 +79,7 @@ AscentResult ascend(const FamilyObjective& objective, Vector mean, Vector root, 
     result.largest_gradient = gradient.largest();
     result.residual = std::sqrt(std::max(0.0, step.mean_decrement) + std::max(0.0, step.root_decrement));
     if (over(result, options, "ascent")) break;
-    FamilyDirection direction = objective.direction(std::move(step.mean), std::move(step.root));
+    FamilyDirection direction = objective.direction(std::move(step.mean), std::move(step.root), std::move(step.eta));
     std::vector<const FamilyDirection*> directions = {&direction};
     // The last step must not push an entry through its floor. Such entries are purely diagonal: no panel holds them.
     for (const Index e : step.floored) {

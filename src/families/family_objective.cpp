@@ -3,6 +3,7 @@
 #include "base/overloaded.hpp"
 #include "base/parallel_blocks.hpp"
 #include "gaussmith/errors.hpp"
+#include "linalg/blas_threads.hpp"
 #include "linalg/dense.hpp"
 
 #include <Eigen/QR>
@@ -16,6 +17,11 @@ namespace gaussmith {
 
 namespace {
 
+/// Rows of a dense design whose product is one block of work, those that stay in the cache between two products, and
+/// the parts in which sums over rows are made.
+constexpr Index rows_at_once = 1024;
+constexpr Index rows_in_cache = 128;
+constexpr Index partial_sums = 8;
 constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
 
 Span rows_of(Vector& v, Index row, Index count) { return {v.data() + row, static_cast<std::size_t>(count)}; }
@@ -82,13 +88,13 @@ FamilyObjective::FamilyObjective(const FamilySpace& space, const std::vector<Sit
       products_(*space.root_design, space.pattern, threads),
       threads_(threads) {}
 
-// DGEMM on one column packs all of H first, and DGEMV has no threads here: plain products on blocks.
 Vector FamilyObjective::mean_rows_times(const Vector& x) const {
   return std::visit(Overloaded{[&](const Identity&) -> Vector { return x; },
                                [&](const Matrix& h) -> Vector {
-                                 Vector out(h.rows());
-                                 parallel_blocks(h.rows(), 2048, threads_, [&](Index begin, Index end) {
-                                   out.segment(begin, end - begin).noalias() = h.middleRows(begin, end - begin) * x;
+                                 const BlasThreads one_each(1);
+                                 Vector out = Vector::Zero(h.rows());
+                                 parallel_blocks(h.rows(), rows_at_once, threads_, [&](Index begin, Index end) {
+                                   add_times(h.middleRows(begin, end - begin), x, out.segment(begin, end - begin));
                                  });
                                  return out;
                                },
@@ -102,10 +108,11 @@ Vector FamilyObjective::mean_rows_times(const Vector& x) const {
 Vector FamilyObjective::mean_rows_transposed_times(const Vector& x) const {
   return std::visit(Overloaded{[&](const Identity&) -> Vector { return x; },
                                [&](const Matrix& h) -> Vector {
-                                 Vector out(h.cols());
-                                 parallel_blocks(h.cols(), 256, threads_, [&](Index begin, Index end) {
-                                   out.segment(begin, end - begin).noalias() =
-                                       h.middleCols(begin, end - begin).transpose() * x;
+                                 const BlasThreads one_each(1);
+                                 Vector out = Vector::Zero(h.cols());
+                                 parallel_blocks(h.cols(), 64, threads_, [&](Index begin, Index end) {
+                                   add_transposed_times(h.middleCols(begin, end - begin), x,
+                                                        out.segment(begin, end - begin));
                                  });
                                  return out;
                                },
@@ -116,9 +123,33 @@ Vector FamilyObjective::mean_rows_transposed_times(const Vector& x) const {
                     *space_->mean_design);
 }
 
-FamilyDirection FamilyObjective::direction(Vector mean, Vector root) const {
+Vector FamilyObjective::mean_gram_times(const Vector& precision, const Vector& x, Vector& hx) const {
+  const auto* h = std::get_if<Matrix>(space_->mean_design);
+  if (!h) {
+    hx = mean_rows_times(x);
+    return mean_rows_transposed_times(precision.cwiseProduct(hx));
+  }
+  // Both products of some rows while they are in the cache: the design is read from memory once. The parts are fixed,
+  // so that sums do not depend on the number of threads.
+  const Index part = std::max<Index>(1, (h->rows() + partial_sums - 1) / partial_sums);
+  Matrix parts = Matrix::Zero(h->cols(), partial_sums);
+  hx.setZero(h->rows());
+  const BlasThreads one_each(1);
+  parallel_blocks(h->rows(), part, threads_, [&](Index begin, Index end) {
+    auto sum = parts.col(begin / part);
+    for (Index n = begin; n < end; n += rows_in_cache) {
+      const Index count = std::min(rows_in_cache, end - n);
+      const auto rows = h->middleRows(n, count);
+      add_times(rows, x, hx.segment(n, count));
+      add_transposed_times(rows, precision.segment(n, count).cwiseProduct(hx.segment(n, count)), sum);
+    }
+  });
+  return parts.rowwise().sum();
+}
+
+FamilyDirection FamilyObjective::direction(Vector mean, Vector root, Vector eta) const {
   FamilyDirection d;
-  d.eta = mean_rows_times(mean);
+  d.eta = eta.size() > 0 ? std::move(eta) : mean_rows_times(mean);
   d.mean_prior = space_->mean_prior.times(mean);
   d.root_prior = root_prior(root);
   d.mean = std::move(mean);

@@ -72,7 +72,11 @@ class FamilyObjective {
   [[nodiscard]] Vector mean_rows_times(const Vector& x) const;
   [[nodiscard]] Vector mean_rows_transposed_times(const Vector& x) const;
 
-  [[nodiscard]] FamilyDirection direction(Vector mean, Vector root) const;
+  /// H'diag(precision) H x, and H x.
+  [[nodiscard]] Vector mean_gram_times(const Vector& precision, const Vector& x, Vector& hx) const;
+
+  /// `eta`, if not empty, is H mean, known already.
+  [[nodiscard]] FamilyDirection direction(Vector mean, Vector root, Vector eta = {}) const;
   [[nodiscard]] FamilyPoint at(Vector mean, Vector root) const;
 
   /// sum_n E[log t_n] and its derivatives at these moments; -inf where it is not a number.

@@ -1,6 +1,7 @@
 #include "families/root_products.hpp"
 
 #include "base/parallel_blocks.hpp"
+#include "families/column_sums.hpp"
 #include "gaussmith/errors.hpp"
 #include "linalg/blas_threads.hpp"
 #include "linalg/dense.hpp"
@@ -12,6 +13,10 @@ namespace gaussmith {
 namespace {
 
 constexpr Index rows_per_chunk = 512;
+constexpr Index columns_per_tile = 128;
+/// A panel saves 2 x columns flops an entry and costs about five passes over memory: with fewer columns than this a
+/// block is multiplied again wherever it is needed.
+constexpr Index fewest_columns_for_panel = 256;
 /// Partial sums of a sparse adjoint: fixed, so that the result does not depend on the number of threads.
 constexpr Index partial_sums = 4;
 
@@ -74,8 +79,16 @@ RootProducts::RootProducts(const Design& design, const RootPattern& pattern, int
     rows_ = sparse_->rows();
     by_column_ = *sparse_;
   }
-  has_diagonal_rows_ =
-      std::find(pattern.diagonal_row.begin(), pattern.diagonal_row.end(), true) != pattern.diagonal_row.end();
+  for (Index j = 0; j < pattern.columns; ++j)
+    if (pattern.diagonal_row[static_cast<std::size_t>(pattern.rows - pattern.columns + j)])
+      diagonal_columns_.push_back(j);
+  keeps_panel_ = dense_ && keeps_panel(pattern);
+}
+
+bool RootProducts::keeps_panel(const RootPattern& pattern) {
+  Index area = 0;
+  for (const RootBlock& at : pattern.blocks) area += (at.row_end - at.row_begin) * (at.column_end - at.column_begin);
+  return pattern.panel_rows > 0 && area >= fewest_columns_for_panel * pattern.panel_rows;
 }
 
 void RootProducts::for_blocks(const std::function<void(const RootBlock&)>& body) const {
@@ -92,12 +105,29 @@ void RootProducts::for_blocks(const std::function<void(const RootBlock&)>& body)
 ProjectedRoot RootProducts::project(Vector entries) const {
   ProjectedRoot out;
   out.entries = std::move(entries);
-  if (!dense_ || pattern_->panel_rows == 0) return out;
+  if (!keeps_panel_) return out;
   out.panel.resize(rows_, pattern_->panel_rows);
-  for_blocks([&](const RootBlock& at) {
-    out.panel.middleCols(at.panel_begin, at.row_end - at.row_begin) = times_transposed(
-        dense_->middleCols(at.column_begin, at.column_end - at.column_begin), pattern_->block(at, out.entries));
-  });
+  const BlasThreads one_each(1);
+  for (const RootBlock& at : pattern_->blocks) {
+    const Matrix root = pattern_->block(at, out.entries);
+    parallel_blocks(rows_, rows_per_chunk, threads_, [&](Index begin, Index end) {
+      out.panel.block(begin, at.panel_begin, end - begin, root.rows()) =
+          times_transposed(dense_->block(begin, at.column_begin, end - begin, root.cols()), root);
+    });
+  }
+  return out;
+}
+
+std::vector<Matrix> RootProducts::stacked_blocks(const std::vector<const ProjectedRoot*>& roots) const {
+  std::vector<Matrix> out;
+  out.reserve(pattern_->blocks.size());
+  for (const RootBlock& at : pattern_->blocks) {
+    const Index height = at.row_end - at.row_begin;
+    Matrix stacked(static_cast<Index>(roots.size()) * height, at.column_end - at.column_begin);
+    for (std::size_t a = 0; a < roots.size(); ++a)
+      stacked.middleRows(static_cast<Index>(a) * height, height) = pattern_->block(at, roots[a]->entries);
+    out.push_back(std::move(stacked));
+  }
   return out;
 }
 
@@ -115,24 +145,35 @@ Matrix RootProducts::inner(const std::vector<const ProjectedRoot*>& roots, const
   const auto pair_at = [&](Index k) { return pairs[static_cast<std::size_t>(k)]; };
   if (dense_) {
     // Purely diagonal rows need only squares of the design.
-    std::vector<Index> diagonal_columns;
-    for (Index j = 0; j < p.columns; ++j)
-      if (p.diagonal_row[static_cast<std::size_t>(p.rows - p.columns + j)]) diagonal_columns.push_back(j);
-    parallel_blocks(rows_, rows_per_chunk, threads_, [&](Index begin, Index end) {
-      const Index count = end - begin;
-      Eigen::ArrayXd square(count);
-      for (const Index j : diagonal_columns) {
-        square = dense_->col(j).segment(begin, count).array().square();
-        const Index e = p.diagonal(j);
-        for (Index k = 0; k < count_of_pairs; ++k)
-          out.col(k).segment(begin, count).array() +=
-              (roots[pair_at(k).first]->entries(e) * roots[pair_at(k).second]->entries(e)) * square;
+    Matrix weight(static_cast<Index>(diagonal_columns_.size()), count_of_pairs);
+    for (Index k = 0; k < count_of_pairs; ++k)
+      for (Index j = 0; j < weight.rows(); ++j) {
+        const Index e = p.diagonal(diagonal_columns_[static_cast<std::size_t>(j)]);
+        weight(j, k) = roots[pair_at(k).first]->entries(e) * roots[pair_at(k).second]->entries(e);
       }
-      for (Index r = 0; r < p.panel_rows; ++r)
+    const std::vector<Matrix> stacked = keeps_panel_ ? std::vector<Matrix>() : stacked_blocks(roots);
+    const BlasThreads one_each(1);
+    parallel_blocks(rows_, rows_per_chunk, threads_, [&](Index begin, Index end) {
+      auto sums = out.middleRows(begin, end - begin);
+      const auto rows = dense_->middleRows(begin, end - begin);
+      add_weighted_squares(rows, diagonal_columns_, weight, sums);
+      if (keeps_panel_) {
         for (Index k = 0; k < count_of_pairs; ++k)
-          out.col(k).segment(begin, count).array() +=
-              roots[pair_at(k).first]->panel.col(r).segment(begin, count).array() *
-              roots[pair_at(k).second]->panel.col(r).segment(begin, count).array();
+          add_row_products(roots[pair_at(k).first]->panel.middleRows(begin, end - begin),
+                           roots[pair_at(k).second]->panel.middleRows(begin, end - begin), sums.col(k));
+        return;
+      }
+      for (std::size_t b = 0; b < p.blocks.size(); ++b) {
+        const RootBlock& at = p.blocks[b];
+        const Index height = at.row_end - at.row_begin;
+        const Matrix panels =
+            times_transposed(rows.middleCols(at.column_begin, at.column_end - at.column_begin), stacked[b]);
+        const auto panel = [&](std::size_t root) {
+          return panels.middleCols(static_cast<Index>(root) * height, height);
+        };
+        for (Index k = 0; k < count_of_pairs; ++k)
+          add_row_products(panel(pair_at(k).first), panel(pair_at(k).second), sums.col(k));
+      }
     });
     return out;
   }
@@ -156,23 +197,44 @@ Matrix RootProducts::inner(const std::vector<const ProjectedRoot*>& roots, const
   return out;
 }
 
+void RootProducts::gather_panels(const std::vector<WeightedRoot>& roots, Vector& out) const {
+  const BlasThreads one_each(1);
+  Matrix weighted = Matrix::Zero(rows_, pattern_->panel_rows);
+  parallel_blocks(rows_, rows_per_chunk, threads_, [&](Index begin, Index end) {
+    for (const WeightedRoot& w : roots)
+      weighted.middleRows(begin, end - begin) +=
+          w.weight->segment(begin, end - begin).asDiagonal() * w.root->panel.middleRows(begin, end - begin);
+  });
+  for (const RootBlock& at : pattern_->blocks)
+    parallel_blocks(at.column_end - at.column_begin, columns_per_tile, threads_, [&](Index begin, Index end) {
+      RootBlock tile = at;
+      tile.column_begin = at.column_begin + begin;
+      tile.column_end = at.column_begin + end;
+      pattern_->add_block(tile,
+                          transposed_times(weighted.middleCols(at.panel_begin, at.row_end - at.row_begin),
+                                           dense_->middleCols(tile.column_begin, end - begin)),
+                          out);
+    });
+}
+
 Vector RootProducts::gather(const std::vector<WeightedRoot>& roots, Vector* column_squares) const {
   const RootPattern& p = *pattern_;
   Vector out = Vector::Zero(p.entries());
   if (dense_) {
-    for_blocks([&](const RootBlock& at) {
-      Matrix weighted = Matrix::Zero(rows_, at.row_end - at.row_begin);
-      for (const WeightedRoot& w : roots)
-        weighted += w.weight->asDiagonal() * w.root->panel.middleCols(at.panel_begin, weighted.cols());
-      p.add_block(at, transposed_times(weighted, dense_->middleCols(at.column_begin, at.column_end - at.column_begin)),
-                  out);
-    });
-    if (has_diagonal_rows_)
+    if (keeps_panel_)
+      gather_panels(roots, out);
+    else
+      for_blocks([&](const RootBlock& at) {
+        const auto columns = dense_->middleCols(at.column_begin, at.column_end - at.column_begin);
+        Matrix weighted = Matrix::Zero(rows_, at.row_end - at.row_begin);
+        for (const WeightedRoot& w : roots)
+          weighted += w.weight->asDiagonal() * times_transposed(columns, p.block(at, w.root->entries));
+        p.add_block(at, transposed_times(weighted, columns), out);
+      });
+    if (!diagonal_columns_.empty())
       for (const WeightedRoot& w : roots) {
         const Vector s = squares(*w.weight);
-        for (Index j = 0; j < p.columns; ++j)
-          if (p.diagonal_row[static_cast<std::size_t>(p.rows - p.columns + j)])
-            out(p.diagonal(j)) += s(j) * w.root->entries(p.diagonal(j));
+        for (const Index j : diagonal_columns_) out(p.diagonal(j)) += s(j) * w.root->entries(p.diagonal(j));
         if (column_squares && &w == roots.data()) *column_squares = s;
       }
     return out;
@@ -204,7 +266,7 @@ Vector RootProducts::squares(const Vector& weight) const {
   parallel_blocks(pattern_->columns, 64, threads_, [&](Index begin, Index end) {
     for (Index j = begin; j < end; ++j) {
       if (dense_) {
-        out(j) = (dense_->col(j).array().square() * weight.array()).sum();
+        out(j) = weighted_square(dense_->col(j), weight);
       } else {
         double sum = 0.0;
         for (Eigen::SparseMatrix<double, Eigen::ColMajor>::InnerIterator it(by_column_, j); it; ++it)
@@ -220,10 +282,11 @@ Matrix RootProducts::gram(const Vector& weight, Index begin, Index end) const {
   const Vector root = weight.cwiseSqrt();
   Matrix out = Matrix::Zero(end - begin, end - begin);
   if (dense_) {
-    constexpr Index chunk = 4096;
-    for (Index n = 0; n < rows_; n += chunk) {
-      const Index count = std::min(chunk, rows_ - n);
-      add_gram(1.0, root.segment(n, count).asDiagonal() * dense_->block(n, begin, count, end - begin), 1.0, out);
+    Matrix scaled;
+    for (Index n = 0; n < rows_; n += rows_per_chunk) {
+      const Index count = std::min(rows_per_chunk, rows_ - n);
+      scaled.noalias() = root.segment(n, count).asDiagonal() * dense_->block(n, begin, count, end - begin);
+      add_gram(1.0, scaled, 1.0, out);
     }
     return out;
   }

@@ -1,8 +1,9 @@
 #pragma once
 // Products of a design with covariance roots: C h_n for every row h_n, their inner products, and the adjoint. Dense
-// designs go through matrix products on blocks of the root and keep a panel of N x (rows that are not purely diagonal);
-// sparse designs go row by row and keep nothing. Cost: N D K dense, N L K sparse with L entries a row of the design and
-// K entries a column of the root.
+// designs go through matrix products on blocks of the root. Where the blocks are wide (chevrons) they keep a panel of
+// N x (rows that are not purely diagonal); narrow ones (bands) are multiplied again, which costs no more than the
+// memory traffic of a panel of N x D. Sparse designs go row by row and keep nothing. Cost: N D K dense, N L K sparse
+// with L entries a row of the design and K entries a column of the root.
 
 #include "families/root_pattern.hpp"
 
@@ -10,8 +11,8 @@
 
 namespace gaussmith {
 
-/// A root with its products C h_n (panel rows only, dense designs only). Linear: combinations of roots are combinations
-/// of both members.
+/// A root with its products C h_n (panel rows only, where a panel is kept). Linear: combinations of roots are
+/// combinations of both members.
 struct ProjectedRoot {
   Vector entries;
   Matrix panel;
@@ -35,6 +36,9 @@ class RootProducts {
   /// blocks, otherwise one after the other with all threads. A body writes only what belongs to its block.
   void for_blocks(const std::function<void(const RootBlock&)>& body) const;
   [[nodiscard]] const RootPattern& pattern() const { return *pattern_; }
+
+  /// Whether roots of this pattern keep a panel when the design is dense.
+  [[nodiscard]] static bool keeps_panel(const RootPattern& pattern);
 
   [[nodiscard]] ProjectedRoot project(Vector entries) const;
 
@@ -62,7 +66,12 @@ class RootProducts {
   const SparseMatrix* sparse_ = nullptr;
   SparseMatrix identity_;
   Eigen::SparseMatrix<double, Eigen::ColMajor> by_column_;  // Sparse designs: for gram().
-  bool has_diagonal_rows_ = false;
+  std::vector<Index> diagonal_columns_;                     // Columns whose diagonal entry is all there is in its row.
+  bool keeps_panel_ = false;
+
+  void gather_panels(const std::vector<WeightedRoot>& roots, Vector& out) const;
+  /// For every block of the pattern, those of all roots one below the other.
+  [[nodiscard]] std::vector<Matrix> stacked_blocks(const std::vector<const ProjectedRoot*>& roots) const;
 };
 
 }  // namespace gaussmith

@@ -168,53 +168,68 @@ void StepModel::window_rows(const Vector& precision, const std::vector<Matrix>* 
   });
 }
 
-Vector StepModel::solve_mean(const Vector& precision, const Vector& diagonal, const Vector& right, double other) const {
+void StepModel::solve_mean(const Vector& precision, const Vector& diagonal, const Vector& right,
+                           FamilyStep& step) const {
+  const double other = step.root_decrement;
   const PriorPrecision& prior = objective_->space().mean_prior;
   const Vector inverse = diagonal.cwiseMax(1e-300).cwiseInverse();
-  Vector x = Vector::Zero(right.size());
+  Vector& x = step.mean;
+  x = Vector::Zero(right.size());
   Vector r = right;
   Vector z = inverse.cwiseProduct(r);
   Vector p = z;
   double rz = r.dot(z);
   // The root is what the ascent waits for: the diagonal will do.
-  if (rz <= mean_share * other) return z;
+  if (rz <= mean_share * other) {
+    x = std::move(z);
+    return;
+  }
+  step.eta = Vector::Zero(objective_->rows());
+  Vector hp;
   const double goal = std::max(mean_reduction * mean_reduction * rz, 0.5 * mean_share * other);
   for (int k = 0; k < mean_steps && rz > goal; ++k) {
-    const Vector hp = objective_->mean_rows_times(p);
-    const Vector ap = prior.times(p) + objective_->mean_rows_transposed_times(precision.cwiseProduct(hp));
+    const Vector ap = prior.times(p) + objective_->mean_gram_times(precision, p, hp);
     const double curvature = p.dot(ap);
     if (!(curvature > 0.0)) break;
     const double alpha = rz / curvature;
     x += alpha * p;
+    step.eta += alpha * hp;
     r -= alpha * ap;
     z = inverse.cwiseProduct(r);
     const double next = r.dot(z);
     p = z + (next / rz) * p;
     rz = next;
   }
-  return x;
 }
 
 FamilyStep StepModel::step(const FamilyPoint& point, FamilyGradient& gradient) const {
   const RootPattern& p = objective_->space().pattern;
-  const bool share = !direct_ && windows_ &&
-                     std::none_of(p.diagonal_row.begin(), p.diagonal_row.end(), std::identity{}) &&
-                     (point.d_variance.array() <= 0.0).all();
+  const bool share = !direct_ && windows_ && (point.d_variance.array() <= 0.0).all();
   if (!share) {
     gradient = objective_->gradient(point);
     return step(point, gradient, nullptr);
   }
-  // sum_n 2 e_v (C h) h' = -C (H' diag(tau) H), row by row within the window of its block.
+  // sum_n 2 e_v (C h) h' = -C (H' diag(tau) H), row by row within the window of its block; purely diagonal rows need
+  // the diagonal of that matrix only, most of which the windows hold as well.
   const Vector precision = positive_precision(point);
   std::vector<Matrix> grams(p.blocks.size());
   Vector root = Vector::Zero(p.entries());
+  constexpr double unknown = -1.0;
+  Vector squares = Vector::Constant(p.columns, unknown);
   objective_->products().for_blocks([&](const RootBlock& at) {
     Matrix& gram = grams[block_index(at)];
     gram = objective_->products().gram(precision, at.column_begin, at.column_end);
     mirror_lower(gram);
     p.add_block(at, -times(p.block(at, point.at.root.entries), gram), root);
   });
+  for (const RootBlock& at : p.blocks)
+    squares.segment(at.column_begin, at.column_end - at.column_begin) = grams[block_index(at)].diagonal();
+  if ((squares.array() == unknown).any()) squares = objective_->products().squares(precision);
+  for (Index j = 0; j < p.columns; ++j)
+    if (p.diagonal_row[static_cast<std::size_t>(j)])
+      root(p.diagonal(j)) = -squares(j) * point.at.root.entries(p.diagonal(j));
   gradient = objective_->gradient(point, &root);
+  gradient.squares = -squares;
   return step(point, gradient, &grams);
 }
 
@@ -306,9 +321,7 @@ FamilyStep StepModel::step(const FamilyPoint& point, const FamilyGradient& gradi
     }
   step.root = target - entries;
   step.root_decrement = gradient.root.dot(step.root);
-  if (!solved_mean)
-    step.mean = solve_mean(precision, space.shared() ? a_diagonal : mean_diagonal(precision), gradient.mean,
-                           step.root_decrement);
+  if (!solved_mean) solve_mean(precision, space.shared() ? a_diagonal : mean_diagonal(precision), gradient.mean, step);
   step.mean_decrement = gradient.mean.dot(step.mean);
   return step;
 }

@@ -15,6 +15,7 @@ namespace gaussmith {
 
 struct FamilyStep {
   Vector mean, root;
+  Vector eta = {};                  ///< H mean where it is known, else empty.
   std::vector<Index> floored = {};  ///< Factor analysis: entries d_j that the step takes to their floor.
   double mean_decrement = 0.0, root_decrement = 0.0;  ///< gradient'step of both parts, not negative.
 };
@@ -43,9 +44,8 @@ class StepModel {
   };
   void direct_rows(const Matrix& reversed_factor, const Matrix& a, const Slope* slope, Vector& target) const;
   void window_rows(const Vector& precision, const std::vector<Matrix>* grams, const Slope* slope, Vector& target) const;
-  /// Conjugate gradients until what is left is small beside itself or beside `other`, the decrement of the root.
-  [[nodiscard]] Vector solve_mean(const Vector& precision, const Vector& diagonal, const Vector& right,
-                                  double other) const;
+  /// Conjugate gradients until what is left is small beside itself or beside the decrement of the root.
+  void solve_mean(const Vector& precision, const Vector& diagonal, const Vector& right, FamilyStep& step) const;
   /// The best entries of one row given A over its columns `at` (positions within a); false when not positive definite.
   [[nodiscard]] bool solve_row(const Matrix& a, Index offset, Index row, const Slope* slope, Vector& target) const;
   [[nodiscard]] std::size_t block_index(const RootBlock& at) const;

@@ -75,6 +75,18 @@ Matrix symmetric_times(const Matrix& symmetric_lower, const Matrix& x) {
   return out;
 }
 
+void add_times(ConstMatrixView a, const Eigen::Ref<const Vector>& x, Eigen::Ref<Vector> out) {
+  if (a.size() == 0) return;
+  cblas_dgemv(CblasColMajor, CblasNoTrans, as_int(a.rows()), as_int(a.cols()), 1.0, a.data(), leading(a.outerStride()),
+              x.data(), 1, 1.0, out.data(), 1);
+}
+
+void add_transposed_times(ConstMatrixView a, const Eigen::Ref<const Vector>& x, Eigen::Ref<Vector> out) {
+  if (a.size() == 0) return;
+  cblas_dgemv(CblasColMajor, CblasTrans, as_int(a.rows()), as_int(a.cols()), 1.0, a.data(), leading(a.outerStride()),
+              x.data(), 1, 1.0, out.data(), 1);
+}
+
 void add_gram(double alpha, ConstMatrixView a, double beta, MatrixView c) {
   cblas_dsyrk(CblasColMajor, CblasLower, CblasTrans, as_int(a.cols()), as_int(a.rows()), alpha, a.data(),
               leading(a.outerStride()), beta, c.data(), leading(c.outerStride()));

@@ -31,6 +31,10 @@ void solve_lower_transposed(const Matrix& lower, Vector& b);
 /// S X for symmetric S given by its lower triangle.
 [[nodiscard]] Matrix symmetric_times(const Matrix& symmetric_lower, const Matrix& x);
 
+/// out += a x and out += a' x.
+void add_times(ConstMatrixView a, const Eigen::Ref<const Vector>& x, Eigen::Ref<Vector> out);
+void add_transposed_times(ConstMatrixView a, const Eigen::Ref<const Vector>& x, Eigen::Ref<Vector> out);
+
 /// c(lower) := beta c + alpha a'a.
 void add_gram(double alpha, ConstMatrixView a, double beta, MatrixView c);
 /// c(lower) := beta c + alpha a a'.
