@@ -8,6 +8,7 @@
 #include "families/root_pattern.hpp"
 
 #include <functional>
+#include <span>
 
 namespace gaussmith {
 
@@ -70,6 +71,20 @@ class RootProducts {
   bool keeps_panel_ = false;
 
   void gather_panels(const std::vector<WeightedRoot>& roots, Vector& out) const;
+  /// Sparse designs: entries of a column in consecutive rows that are not purely diagonal.
+  struct Run {
+    Index row, entry, length;
+  };
+  std::vector<Run> runs_;
+  std::vector<Index> run_start_;  // columns + 1 offsets.
+  void find_runs();
+  void fetch_column(Index column, const Eigen::Ref<const Vector>& entries) const;
+  [[nodiscard]] std::span<const Run> runs(Index column) const {
+    const auto c = static_cast<std::size_t>(column);
+    return std::span(runs_).subspan(static_cast<std::size_t>(run_start_[c]),
+                                    static_cast<std::size_t>(run_start_[c + 1] - run_start_[c]));
+  }
+
   /// For every block of the pattern, those of all roots one below the other.
   [[nodiscard]] std::vector<Matrix> stacked_blocks(const std::vector<const ProjectedRoot*>& roots) const;
 };
