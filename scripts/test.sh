@@ -124,7 +124,7 @@ coverage() {
 lint() {
   # clang cannot read the precompiled headers of gcc.
   configure release -B build-lint -DGAUSSMITH_PRECOMPILE=OFF
-  run-clang-tidy -p build-lint -quiet -j "$jobs" "^$root/(src|apps)/"
+  scripts/lint.py build-lint
 }
 
 api_reference() {

@@ -2,12 +2,11 @@
 // matrices, plain sums for the expectations, L-BFGS from NLopt.
 
 #include "gaussmith/infer.hpp"
+#include "support/dense.hpp"
 #include "support/models.hpp"
 
 #include <gtest/gtest.h>
 #include <nlopt.hpp>
-
-#include <Eigen/Dense>
 
 #include <cmath>
 #include <numbers>
@@ -99,8 +98,8 @@ void expect_same_optimum(const Model& model, double tolerance) {
   DenseBound bound{model, Vector::Zero(d), Matrix::Zero(d, d), 0.0, false};
   if (const auto* prior = std::get_if<DenseGaussian>(&model.prior)) {
     bound.prior_mean = prior->mean;
-    bound.prior_precision = prior->covariance.inverse();
-    bound.log_norm = -0.5 * std::log((2 * std::numbers::pi * prior->covariance).determinant());
+    bound.prior_precision = dense_inverse(prior->covariance);
+    bound.log_norm = -0.5 * std::log(dense_determinant(2 * std::numbers::pi * prior->covariance));
     bound.proper = true;
   }
   std::vector<double> x(static_cast<std::size_t>(d + d * (d + 1) / 2), 0.0);
