@@ -49,6 +49,23 @@ TEST(Learn, RaisesTheKlBoundToAStationaryPointForEveryLikelihood) {
   }
 }
 
+TEST(Learn, WarmStartsOfConstrainedCovariancesChangeNothingButTheTime) {
+  const Model linear = linear_model("bernoulli-logit", 40, 6, 3);
+  const Model process = process_model("poisson", 15, 3);
+  for (const char* family : {"diagonal", "banded:2", "chevron:2", "subspace:2"})
+    for (const Model* model : {&linear, &process}) {
+      const Kl method{.covariance = family, .basis = Basis::whitened};
+      const LearnOptions options{.default_bounds = {0.05, 20.0}};
+      LearnOptions without = options;
+      without.warm_start = false;
+      const Learned warm = learn(*model, method, options);
+      const Learned cold = learn(*model, method, without);
+      EXPECT_NEAR(warm.report.objective, cold.report.objective, 1e-7) << family;
+      for (const LearnedParameter& p : cold.report.parameters)
+        EXPECT_NEAR(find(warm.report, p.name).value, p.value, 1e-3 * p.value) << family << " " << p.name;
+    }
+}
+
 TEST(Learn, EndsWhereTheGradientVanishesForEverySmoothLikelihood) {
   for (const std::string& likelihood : smooth_likelihoods()) {
     const LearnOptions options{.default_bounds = {0.05, 20.0}};
