@@ -205,6 +205,90 @@ double scalar_optimum(double prior, const std::function<double(double, double)>&
 
 double normal_below(double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); }
 
+/// The best bound of one Poisson count y under N(0, k): y m - e^(m + v/2) - log y! - KL, by bisection in m and golden
+/// section in log v.
+double best_poisson_bound(double y, double k) {
+  const auto bound = [&](double log_v) {
+    const double v = std::exp(log_v);
+    double low = -40.0 * std::sqrt(k) - v;
+    double high = 40.0;
+    for (int i = 0; i < 200; ++i) {
+      const double m = 0.5 * (low + high);
+      (y - std::exp(m + 0.5 * v) - m / k > 0.0 ? low : high) = m;
+    }
+    const double m = 0.5 * (low + high);
+    return y * m - std::exp(m + 0.5 * v) - std::lgamma(y + 1.0) - 0.5 * (v / k + m * m / k - 1.0 - std::log(v / k));
+  };
+  double from = std::log(1e-6);
+  double to = std::log(k);
+  const double ratio = 0.5 * (std::sqrt(5.0) - 1.0);
+  for (int i = 0; i < 200; ++i) {
+    const double a = to - ratio * (to - from);
+    const double b = from + ratio * (to - from);
+    if (bound(a) < bound(b))
+      from = a;
+    else
+      to = b;
+  }
+  return bound(0.5 * (from + to));
+}
+
+TEST(Kl, VeryWidePriorsReachTheOptimum) {
+  for (const double variance : {1e4, 1e6, 1e8})
+    for (const double y : {0.0, 1.0, 40.0})
+      for (const CoreForm form : {CoreForm::covariance, CoreForm::precision}) {
+        const Posterior q = infer(one_weight(variance, observe("poisson", one(y))), Kl{}, {.form = form});
+        EXPECT_TRUE(q.report().converged()) << variance << " " << y << ": " << q.report().brief();
+        EXPECT_NEAR(q.log_evidence().value, best_poisson_bound(y, variance), 1e-8) << variance << " " << y;
+      }
+
+  // A full Cholesky factor as the variable: another search, with products of its own.
+  const auto agree = [](const Model& model, Basis basis, const std::vector<CoreForm>& forms) {
+    const std::string band = fmt::format("banded:{}", model.dimension() - 1);
+    const Posterior root = infer(model, Kl{.covariance = band, .basis = basis, .max_iterations = 5000});
+    ASSERT_TRUE(root.report().converged()) << root.report().brief();
+    for (const CoreForm form : forms) {
+      const Posterior q = infer(model, Kl{}, {.form = form});
+      EXPECT_TRUE(q.report().converged()) << q.report().brief();
+      EXPECT_NEAR(q.log_evidence().value, root.log_evidence().value, 1e-7);
+      EXPECT_LT((q.latent().mean - root.latent().mean).cwiseQuotient(root.latent().variance.cwiseSqrt()).norm(), 1e-5);
+    }
+  };
+  const std::vector<CoreForm> both{CoreForm::covariance, CoreForm::precision};
+  for (const char* likelihood : {"poisson", "bernoulli-logit"}) {
+    SCOPED_TRACE(likelihood);
+    Model process = process_model(likelihood, 40, 3);
+    std::get<GaussianProcess>(process.prior).kernel = make_kernel("se", {{"signal_sd", {1e3}}, {"lengthscale", {1.0}}});
+    agree(process, Basis::whitened, both);
+  }
+  for (const bool separable : {false, true})
+    for (const double variance : {1e6, 1e8}) {
+      SCOPED_TRACE(fmt::format("logistic regression, separable {}, variance {}", separable, variance));
+      const Matrix h = random_matrix(30, 5, 11);
+      const Vector clean = h * random_vector(5, 12);
+      const Vector noisy = clean + 2.0 * random_vector(30, 5);
+      const Vector y = (separable ? clean : noisy).array().sign();
+      const Model model{.prior = Isotropic{Vector::Zero(5), variance},
+                        .design = h,
+                        .offset = {},
+                        .sites = {observe("bernoulli-logit", y)}};
+      // K of rank five times 1e8 leaves less than the tolerance in the covariance form.
+      agree(model, Basis::weights, variance < 1e7 ? both : std::vector{CoreForm::precision});
+    }
+}
+
+TEST(Kl, TheBoundNeverFallsHoweverWideThePrior) {
+  for (const double deviation : {1e4, 1e5, 1e6})
+    for (const CoreForm form : {CoreForm::covariance, CoreForm::precision}) {
+      Model model = process_model("bernoulli-logit", 40, 3);
+      std::get<GaussianProcess>(model.prior).kernel =
+          make_kernel("se", {{"signal_sd", {deviation}}, {"lengthscale", {1.0}}});
+      const auto history = infer(model, Kl{}, {.form = form}).report().history;
+      for (std::size_t i = 1; i < history.size(); ++i)
+        EXPECT_GE(history[i].objective, history[i - 1].objective - 1e-3) << deviation << " step " << i;
+    }
+}
+
 TEST(Kl, TakesKinksAndJumps) {
   // A step down by 3 at 0.5: E = -3 P(x > 0.5). A tent: E|x - 1| in closed form.
   CustomLikelihood step;
