@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
 
 namespace gaussmith {
 namespace {
@@ -50,10 +51,12 @@ TEST(Learn, RaisesTheKlBoundToAStationaryPointForEveryLikelihood) {
 }
 
 TEST(Learn, WarmStartsOfConstrainedCovariancesChangeNothingButTheTime) {
-  const Model linear = linear_model("bernoulli-logit", 40, 6, 3);
+  Model linear = linear_model("bernoulli-logit", 80, 6, 3);
+  const Vector clean = std::get<Matrix>(linear.design) * random_vector(6, 5);
+  linear.sites = {observe("bernoulli-logit", (3.0 * clean + random_vector(80, 6)).array().sign().matrix())};
   const Model process = process_model("poisson", 15, 3);
   for (const char* family : {"diagonal", "banded:2", "chevron:2", "subspace:2"})
-    for (const Model* model : {&linear, &process}) {
+    for (const Model* model : {&std::as_const(linear), &process}) {
       const Kl method{.covariance = family, .basis = Basis::whitened};
       const LearnOptions options{.default_bounds = {0.05, 20.0}};
       LearnOptions without = options;
