@@ -2,24 +2,16 @@
 // What the evidence gradients of all engines share: the prior's part, and one number for each site parameter.
 
 #include "engines/posterior_state.hpp"
-
-#include <functional>
-#include <map>
-#include <string>
+#include "model/parameter_gradient.hpp"
 
 namespace gaussmith {
-
-/// d log Z / d log(parameter) summed over a block whose first row is `row` of the model, at the posterior's fixed
-/// point.
-using SiteParameterGradient = std::function<double(const SiteBlock& block, Index row, int parameter)>;
 
 /// d log Z / d log(parameter) for every learnable parameter. At a fixed point of the site equations only explicit terms
 /// are left:
 ///   kernel, prior:  1/2 tr[(a a' - Z) dK],  Z = (K + T^-1)^-1, a = K^-1 (mean - m0)
 ///   sites:          what the engine's callable says.
 /// `implicit` is a vector g that adds g a' + a g' to the bracket; empty at such fixed points.
-[[nodiscard]] std::map<std::string, double, std::less<>> explicit_gradient(const Posterior::State& state,
-                                                                           const SiteParameterGradient& sites,
-                                                                           const Vector& implicit = {});
+[[nodiscard]] ParameterGradient explicit_gradient(const Posterior::State& state, const SiteParameterGradient& sites,
+                                                  const Vector& implicit = {});
 
 }  // namespace gaussmith

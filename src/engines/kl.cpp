@@ -4,12 +4,12 @@
 #include "engines/kl_family.hpp"
 #include "engines/kl_full.hpp"
 #include "engines/options.hpp"
+#include "engines/support.hpp"
 #include "gaussmith/errors.hpp"
 #include "gaussmith/random.hpp"
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -69,16 +69,6 @@ Start scattered_start(GaussianCore& core, const SiteRows& sites, const KlStart& 
   for (Index n = 0; n < shift.size(); ++n)
     shift(n) = start.precision(n) * (core.prior_mean()(n) + 2.0 * width(n) * random.normal());
   return factorised(core, independent_start(core, sites, core.mean(shift)));
-}
-
-/// E[log t] is -inf where t vanishes on an interval. Sites given as functions are asked at points across the prior's
-/// marginals, and refuse such values with row and eta (InvalidModel).
-void check_support(const Vector& prior_mean, const Vector& prior_variance, const SiteRows& sites) {
-  constexpr double widest = 100.0;  // Where there is no Gaussian factor.
-  const Vector width = prior_variance.unaryExpr([&](double v) { return std::isfinite(v) ? std::sqrt(v) : widest; });
-  Vector value;
-  for (const double z : {0.0, -0.5, 0.5, -1.0, 1.0, -2.0, 2.0, -4.0, 4.0, -8.0, 8.0})
-    sites.log_density(prior_mean + z * width, &value);
 }
 
 /// The ascent from one start with its own report.
@@ -155,18 +145,13 @@ void run_kl(const Kl& options, const Run& run, Posterior::State& state) {
     run_full(options, run, state);
   else
     run_constrained(options, covariance, run, state);
+  check_support_under(state.latent.mean, state.latent.variance, SiteRows(state.model.sites, state.threads));
   if (!covariance.reason.empty()) state.report.notes.push_back(covariance.reason);
 }
 
 std::map<std::string, double, std::less<>> kl_gradient(const Posterior::State& state) {
   if (state.family) return family_gradient(state.model, *state.family, state.threads);
-  return explicit_gradient(state, [&](const SiteBlock& block, Index row, int parameter) {
-    const auto size = static_cast<std::size_t>(block.size());
-    Vector value(block.size());
-    block.parameter_expectation(0, parameter, ConstSpan(state.latent.mean.data() + row, size),
-                                ConstSpan(state.latent.variance.data() + row, size), view(value));
-    return value.sum();
-  });
+  return explicit_gradient(state, expected_site_gradient(state.latent));
 }
 
 }  // namespace gaussmith

@@ -71,7 +71,8 @@ class Chooser {
 
  private:
   [[nodiscard]] double needed(const CovarianceFamily& family) const {
-    return family.kind == FamilyKind::full ? core_memory(model_, form_) : memory_needed(family, model_, options_.basis);
+    return model_memory(model_) + (family.kind == FamilyKind::full ? core_memory(model_, form_)
+                                                                   : memory_needed(family, model_, options_.basis));
   }
 
   [[nodiscard]] std::string hint(double bytes) const {

@@ -10,7 +10,7 @@ namespace gaussmith {
 
 struct KlCovariance {
   CovarianceFamily family;  ///< The full one is found in the site form.
-  double bytes = 0.0;       ///< Memory needed beyond the model, estimated.
+  double bytes = 0.0;       ///< Memory needed beyond the model given, the posterior's copy of it included; estimated.
   std::string reason;       ///< What `auto` took and why; empty where a family was asked for.
 };
 

@@ -16,6 +16,7 @@ void run_kl_family(const Kl& options, const KlCovariance& covariance, const Run&
   how.seed = run.seed;
   how.starts = 2 * options.starts;  // Starts come in pairs, a direction and its opposite.
   how.basis = options.basis;
+  if (run.warm_start != nullptr) how.warm = {run.warm_start->state().family.get(), &run.warm_start->sites()};
   FamilyFit fit = fit_family(state.model, covariance.family, how, state.threads, run.progress);
 
   Report& report = state.report;
@@ -24,7 +25,7 @@ void run_kl_family(const Kl& options, const KlCovariance& covariance, const Run&
   report.status = fit.status;
   report.message = std::move(fit.message);
   if (!fit.concave && covariance.family.kind != FamilyKind::subspace)
-    report.message += fmt::format(", best of {} starts", how.starts);
+    report.message += fmt::format(", best of {} starts{}", how.starts, fit.warm ? ", the first of them warm" : "");
   report.iterations = fit.iterations;
   report.residual = fit.residual;
   report.tolerance = options.tolerance;

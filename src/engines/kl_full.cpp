@@ -22,7 +22,7 @@ constexpr double sufficient_increase = 1e-4;
 constexpr double rounding_gain = 1e-12;
 constexpr double rounding_unit = 2e-16;
 /// Such steps that do not halve the residual before the engine says it is stalled.
-constexpr int most_idle_steps = 8;
+constexpr int most_idle_steps = 20;
 constexpr double shortest_step = 1e-8;
 constexpr int memory = 8;
 /// Accelerated steps to try, each knowing the ones rejected before, until plain natural gradient steps are shortened.
@@ -30,6 +30,15 @@ constexpr int most_accelerated = 3;
 /// The mean is optimised to this share of the mismatch of the precisions, which it would otherwise blur.
 constexpr double mean_share = 0.02;
 constexpr int most_mean_steps = 30;
+/// How often the goal for the mean is set anew within one factorisation.
+constexpr int most_mean_rounds = 4;
+/// Moves below this part of a standard deviation tell rounding only.
+constexpr double least_move = 1e-6;
+constexpr double most_blur = 1e3;
+/// From this blur on the mean follows the variances far enough that it is worth two more passes over the sites to say
+/// where it goes; derivatives by differences over this part of a standard deviation.
+constexpr double strong_coupling = 2.0;
+constexpr double difference_step = 1e-3;
 /// Bisections of log v in the independent start: a factor 1e16 down to one of 1.3.
 constexpr int start_bisections = 7;
 constexpr double start_range = 1e16;
@@ -70,15 +79,48 @@ class KlAscent {
     next.precision = precision;
     next.variance = core_.variances(&next.slack);
     next.mean = smoothed_point(core_, sites_, next.variance, mean);
+    if (now_.variance.size() > 0 && blur_ > strong_coupling) predict_mean(next);
     const auto mismatch = [&] {
       return (next.precision + 2.0 * next.mean.d_variance).cwiseAbs().cwiseProduct(next.variance).maxCoeff();
     };
-    const double goal = std::max(0.5 * options_.tolerance, mean_share * std::min(1.0, mismatch()));
-    rounding_ = rounding_of(precision);
-    climb_mean(core_, sites_, precision, next.variance, {goal, most_mean_steps, rounding_}, next.mean);
+    const double rounding = rounding_of(precision);
+    const SmoothedPoint before = next.mean;
+    for (int round = 0; round < most_mean_rounds; ++round) {
+      const double share = std::max(0.5 * options_.tolerance, mean_share * std::min(1.0, mismatch()));
+      climb_mean(core_, sites_, precision, next.variance, {share / blur_, most_mean_steps, rounding}, next.mean);
+      const double last = std::exchange(blur_, blur_between(before, next));
+      if (blur_ <= 2.0 * last) break;
+    }
     next.bound = next.mean.objective - core_.half_log_det() + 0.5 * precision.dot(next.variance);
     next.residual = std::max(next.mean.residual, mismatch());
     return next;
+  }
+
+  /// The mean for the new variances to first order, from the gradient that they should leave at the last one: it
+  /// changes by (d2e/dm dv) dv, while e^(m + v/2) itself may have left all bounds. Taken if it is the better start.
+  void predict_mean(KlPoint& next) const {
+    const Vector step = difference_step * now_.variance.cwiseSqrt();
+    Vector moved;
+    sites_.expectation(now_.mean.at.eta + step, now_.variance, nullptr, nullptr, &moved);
+    const Vector mixed = (moved - now_.mean.d_variance).cwiseQuotient(step);
+    const Vector gradient = now_.mean.d_mean + mixed.cwiseProduct(next.variance - now_.variance);
+    SmoothedPoint predicted = smoothed_point(core_, sites_, next.variance,
+                                             core_.mean(gradient + next.precision.cwiseProduct(now_.mean.at.eta)));
+    if (predicted.objective > next.mean.objective) next.mean = std::move(predicted);
+  }
+
+  /// How much of a mismatch an error of the mean makes, both in standard deviations: 2 |d2e/dm dv| v^3/2, at least one.
+  /// It is large for e^eta where v is. Seen on the way from one mean to another, and remembered in part.
+  [[nodiscard]] double blur_between(const SmoothedPoint& from, const KlPoint& to) const {
+    double blur = std::max(1.0, 0.5 * blur_);
+    if (!(to.mean.residual < 1.0)) return blur;
+    for (Index n = 0; n < to.variance.size(); ++n) {
+      const double v = to.variance(n);
+      const double moved = std::abs(to.mean.at.eta(n) - from.at.eta(n)) / std::sqrt(v);
+      const double changed = 2.0 * v * std::abs(to.mean.d_variance(n) - from.d_variance(n));
+      if (moved > least_move && changed > blur * moved) blur = changed / moved;
+    }
+    return std::min(blur, most_blur);
   }
 
   /// Records the point; false when the search is over.
@@ -162,7 +204,8 @@ class KlAscent {
     KlPoint next = optimise_mean(precision, now_.mean.at);
     if (!std::isfinite(next.bound)) return false;
     const double predicted = 0.5 * mismatch.dot(now_.variance - next.variance);
-    const double slack = rounding_ * (1.0 + std::abs(now_.bound));
+    // Of the point that is left: a proposal with a precision out of all proportion must not excuse its own bound.
+    const double slack = rounding_of(now_.precision) * (1.0 + std::abs(now_.bound));
     if (next.bound < now_.bound + sufficient_increase * predicted - slack) {
       remember(next);
       return false;
@@ -200,7 +243,7 @@ class KlAscent {
   AndersonMixing anderson_;
   Vector prior_;
   KlPoint now_;
-  double rounding_ = rounding_gain;
+  double blur_ = 1.0;
   std::string_view kind_ = "start";
   double length_ = 1.0;
   double best_residual_ = std::numeric_limits<double>::infinity();

@@ -230,8 +230,9 @@ void run_laplace(const Laplace& options, const Run& run, Posterior::State& state
   state.point = search.now().point;
   state.latent = {state.point.eta, state.core->variances(&state.slack)};
   // log Z = sum log t(m) - 1/2 a'K a - 1/2 log|I + K T|.
+  const bool exact = state.report.converged() && sites.all(&SiteTraits::gaussian);
   state.log_evidence = {search.now().objective - state.core->half_log_det(),
-                        sites.all(&SiteTraits::gaussian) ? EvidenceKind::exact : EvidenceKind::approximation};
+                        exact ? EvidenceKind::exact : EvidenceKind::approximation};
 }
 
 }  // namespace gaussmith

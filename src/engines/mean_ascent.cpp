@@ -16,6 +16,10 @@ constexpr double sufficient_increase = 1e-4;
 constexpr double flat_enough = 0.3;
 constexpr int most_refinements = 8;
 constexpr int most_trials = 60;
+/// Trials without a gain until lengths shrink ever faster.
+constexpr int patient_trials = 3;
+/// Standard deviations to try where the gradient is beyond the range of doubles.
+constexpr double first_descent = 10.0;
 constexpr double most_growth = 8.0;
 /// How far eta may be from what its coordinates say, relative to the largest eta.
 constexpr double drift = 1e-13;
@@ -81,6 +85,7 @@ std::optional<SmoothedPoint> search(const Line& line, double objective, double s
   double length = std::min(1.0, longest);
   double too_long = std::numeric_limits<double>::infinity();
   double good = 0.0;
+  double haste = 1.0;
   for (int trial = 0; trial < most_trials; ++trial) {
     auto [point, end_slope] = line.at(length);
     const bool gains = point.objective >= objective + sufficient_increase * length * slope;
@@ -97,6 +102,8 @@ std::optional<SmoothedPoint> search(const Line& line, double objective, double s
     if (!gains || end_slope < 0.0) {
       too_long = length;
       next = std::clamp(next, 0.1 * length, 0.7 * length);
+      // On the flank of e^eta the slope promises lengths too large by powers of ten, and secants hardly shorten them.
+      if (!gains && trial >= patient_trials) next = std::min(next, (haste *= 0.1) * length);
       if (next <= good) break;
     } else {
       if (length >= longest) break;
@@ -152,6 +159,13 @@ void climb_mean(const GaussianCore& core, const SiteRows& sites, const Vector& p
         direction = newton;
         slope = newton_slope;
       }
+    }
+    if (!std::isfinite(slope)) {
+      // e^eta near its end: far enough down its flank, and the slope is a number again.
+      const double far = newton.eta.cwiseQuotient(variance.cwiseSqrt()).lpNorm<Eigen::Infinity>();
+      direction = {newton.coordinates * (first_descent / far), newton.eta * (first_descent / far)};
+      slope = Line(core, sites, variance, point, direction).slope();
+      if (!std::isfinite(slope)) return;
     }
     last_slope = newton_slope;
     const double longest = longest_step(point.at.coordinates, direction.coordinates, target.coordinates);

@@ -108,10 +108,12 @@ double memory_needed(const CovarianceFamily& family, const Model& model, Basis b
   const auto k = static_cast<double>(family.size);
   const bool dense_prior =
       std::holds_alternative<DenseGaussian>(model.prior) || std::holds_alternative<GaussianProcess>(model.prior);
-  const bool dense_design = std::holds_alternative<Matrix>(model.design) ||
-                            (dense_prior && (basis == Basis::whitened || family.kind == FamilyKind::full));
+  const bool subspace = family.kind == FamilyKind::subspace;
+  const bool whitened = dense_prior && (basis == Basis::whitened || family.kind == FamilyKind::full || subspace);
+  const bool dense_design = std::holds_alternative<Matrix>(model.design) || whitened;
   double entries = 0.0;     // Of the root.
-  double panel_rows = 0.0;  // Rows of the root that are not purely diagonal.
+  double panel_rows = 0.0;  // Rows of the root that are not purely diagonal, where their products are kept.
+  double grams = 0.0;       // Gram matrices of the windows of rows.
   switch (family.kind) {
     case FamilyKind::full:
       entries = d * (d + 1) / 2;
@@ -120,10 +122,14 @@ double memory_needed(const CovarianceFamily& family, const Model& model, Basis b
     case FamilyKind::diagonal:
       entries = d;
       break;
-    case FamilyKind::banded:
+    case FamilyKind::banded: {
+      // Narrow blocks keep no panel; their Gram matrices are about as large as five roots.
+      const auto block_rows = static_cast<double>(rows_per_block(family));
       entries = d * (k + 1);
-      panel_rows = d;
+      if (std::min(d, k + block_rows) >= static_cast<double>(fewest_columns_for_panel)) panel_rows = d;
+      grams = d / block_rows * (k + block_rows) * (k + block_rows);
       break;
+    }
     case FamilyKind::chevron:
     case FamilyKind::factor:
       entries = d * (k + 1);
@@ -134,16 +140,29 @@ double memory_needed(const CovarianceFamily& family, const Model& model, Basis b
       panel_rows = d;
       break;
     case FamilyKind::subspace:
-      entries = (k + 1) * (k + 2) / 2 + d * k / 8;
+      entries = (k + 1) * (k + 2) / 2;
       panel_rows = k + 1;
       break;
   }
   // Point, two directions, gradient, their prior terms, scratch; the pattern's indices count half.
-  double doubles = 14 * entries + 40 * (n + d);
-  if (dense_design || family.kind == FamilyKind::subspace) doubles += 3 * n * panel_rows;
-  const bool direct = family.kind == FamilyKind::full || dense_prior || d <= static_cast<double>(direct_dimension);
-  if (direct) doubles += 3 * d * d;
-  if (dense_prior) doubles += d * d + (basis == Basis::whitened ? n * d : 0.0);
+  double doubles = 14 * entries + grams + 40 * (n + d);
+  if (dense_design || subspace) doubles += 4 * n * panel_rows;
+  // Lanczos vectors; the basis, the next one, and the root of the result.
+  if (subspace) doubles += d * (3 * k + 20) + 4 * d * k;
+  if (dense_prior) {
+    // The prior's covariance, its inverse for mean and root, A and its factor; H Sigma; the whitened rows twice.
+    doubles += 5.5 * d * d;
+    if (std::holds_alternative<Matrix>(model.design)) doubles += n * d;
+    if (whitened) doubles += 2 * n * d;
+  } else {
+    const bool direct = family.kind == FamilyKind::full || d <= static_cast<double>(direct_dimension);
+    if (direct) doubles += 3 * d * d;
+    // The scaled rows.
+    if (subspace) {
+      const auto* sparse = std::get_if<SparseMatrix>(&model.design);
+      doubles += sparse != nullptr ? 1.5 * static_cast<double>(sparse->nonZeros()) : dense_design ? n * d : 1.5 * d;
+    }
+  }
   return 8 * doubles;
 }
 

@@ -35,7 +35,7 @@ struct CovarianceFamily {
 /// Throws InvalidOption unless the family exists in this dimension: K <= D, pattern in range and with its diagonal.
 void check_family(const CovarianceFamily& family, Index dimension);
 
-/// Bytes that fit_family will need beyond the model, to within a factor of about two.
+/// Bytes that fit_family will need beyond the model, to within a factor of about 1.5.
 [[nodiscard]] double memory_needed(const CovarianceFamily& family, const Model& model, Basis basis = Basis::weights);
 
 }  // namespace gaussmith

@@ -2,8 +2,6 @@
 #include "gaussian/prior_geometry.hpp"
 #include "linalg/dense.hpp"
 
-#include <fmt/format.h>
-
 namespace gaussmith {
 
 namespace {
@@ -92,18 +90,15 @@ Matrix whitened_basis_weights(const PivotedCholesky& factor, const PriorGeometry
 
 }  // namespace
 
-std::map<std::string, double, std::less<>> family_gradient(const Model& model, const FamilyFit& fit, int threads) {
-  std::map<std::string, double, std::less<>> gradient;
+ParameterGradient family_gradient(const Model& model, const FamilyFit& fit, int threads) {
+  ParameterGradient gradient;
   if (const auto* process = std::get_if<GaussianProcess>(&model.prior)) {
     Matrix covariance;
     process->kernel->gram(process->inputs, covariance, threads);
     const PriorGeometry geometry(model.prior, model.design, threads);
     const Matrix weights = fit.covariance.whitened ? whitened_basis_weights(pivoted_cholesky(covariance), geometry, fit)
                                                    : weight_basis_weights(covariance, fit, geometry.mean());
-    const Vector kernel = process->kernel->contract(process->inputs, weights, threads);
-    const auto parameters = process->kernel->parameters();
-    for (std::size_t p = 0; p < parameters.size(); ++p)
-      gradient["kernel." + parameters[p].name] = kernel(static_cast<Index>(p));
+    add_kernel_gradient(*process, weights, threads, gradient);
   }
   if (const auto* prior = std::get_if<Isotropic>(&model.prior)) {
     // 1/2 [tr(P V) + x'P x - D]; over whitened weights P = 1.
@@ -115,20 +110,7 @@ std::map<std::string, double, std::less<>> family_gradient(const Model& model, c
     const double distance = (fit.weight_mean - prior->mean).squaredNorm() / prior->variance;
     gradient["prior.variance"] = 0.5 * (trace + distance - static_cast<double>(prior->mean.size()));
   }
-  Index row = 0;
-  for (std::size_t b = 0; b < model.sites.size(); ++b) {
-    const SiteBlock& block = *model.sites[b];
-    const auto n = static_cast<std::size_t>(block.size());
-    const auto& parameters = block.parameters();
-    for (std::size_t p = 0; p < parameters.size(); ++p) {
-      if (!parameters[p].learnable) continue;
-      Vector value(block.size());
-      block.parameter_expectation(0, static_cast<int>(p), ConstSpan(fit.latent.mean.data() + row, n),
-                                  ConstSpan(fit.latent.variance.data() + row, n), view(value));
-      gradient[fmt::format("sites[{}].{}", b, parameters[p].name)] = value.sum();
-    }
-    row += block.size();
-  }
+  add_site_gradient(model.sites, expected_site_gradient(fit.latent), gradient);
   return gradient;
 }
 

@@ -2,6 +2,7 @@
 
 #include "families/family_space.hpp"
 #include "families/subspace.hpp"
+#include "families/warm_start.hpp"
 #include "gaussmith/errors.hpp"
 #include "gaussmith/random.hpp"
 #include "linalg/dense.hpp"
@@ -40,9 +41,10 @@ std::string describe(const AscentResult& result, const FamilyOptions& options, b
   return "stopped by the progress callback";
 }
 
-/// The best of several starts: the first at the prior mean with a diagonal root, the others moved at random.
-AscentResult fit_from_starts(const FamilyObjective& objective, const FamilyOptions& options,
-                             const AscentOptions& ascent, int starts) {
+/// The best of several starts: the first warm, or else at the prior mean with a diagonal root, the others moved at
+/// random. `warm` says which.
+AscentResult fit_from_starts(const FamilyObjective& objective, const ModelSpace& model_space,
+                             const FamilyOptions& options, const AscentOptions& ascent, int starts, bool& warm) {
   const FamilySpace& space = objective.space();
   const RootPattern& p = space.pattern;
   const Vector diagonal = starting_root(objective);
@@ -77,7 +79,13 @@ AscentResult fit_from_starts(const FamilyObjective& objective, const FamilyOptio
         for (Index e = p.start[static_cast<std::size_t>(j)]; e < p.diagonal(j); ++e)
           root(e) = spread * random.normal() * diagonal(p.diagonal(j)) / std::sqrt(k);
     }
-    AscentResult next = climb(std::move(mean), std::move(root), starts > 1 ? rough : ascent);
+    StartingPoint start{std::move(mean), std::move(root)};
+    if (s == 0)
+      if (auto earlier = warm_starting_point(objective, model_space, options.warm, start)) {
+        start = std::move(*earlier);
+        warm = true;
+      }
+    AscentResult next = climb(std::move(start.mean), std::move(start.root), starts > 1 ? rough : ascent);
     const bool stop = next.status == Status::stopped;
     const bool first = s == 0;
     const bool usable = std::isfinite(next.point.value) && next.status != Status::numerical_failure;
@@ -111,7 +119,7 @@ FamilyFit fit_family(const Model& model, const CovarianceFamily& family, const F
   if (family.kind == FamilyKind::subspace) {
     const Index size = std::min(family.size, model_space.space.dimension());
     Matrix basis;
-    result = fit_subspace(model_space, model.sites, size, options, ascent, threads, basis);
+    result = fit_subspace(model_space, model.sites, size, options, ascent, threads, basis, fit.warm);
     const RootPattern pattern = make_pattern({FamilyKind::subspace, size}, model_space.space.dimension());
     const Vector& entries = result.point.at.root.entries;
     const Matrix root = Matrix(pattern.matrix(entries)).topLeftCorner(size, size);
@@ -122,7 +130,7 @@ FamilyFit fit_family(const Model& model, const CovarianceFamily& family, const F
   } else {
     const FamilyObjective objective(model_space.space, model.sites, threads);
     const int starts = fit.concave ? 1 : options.starts > 0 ? options.starts : default_starts;
-    result = fit_from_starts(objective, options, ascent, starts);
+    result = fit_from_starts(objective, model_space, options, ascent, starts, fit.warm);
     fit.covariance.root = model_space.space.pattern.matrix(result.point.at.root.entries);
   }
   fit.weight_mean = model_space.weights(result.point.at.mean);

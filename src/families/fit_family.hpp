@@ -2,15 +2,22 @@
 // Gaussian-KL inference with a covariance of a given family (docs/engines/kl_families.md).
 
 #include "families/ascent.hpp"
-#include "gaussmith/predict.hpp"
-
-#include <map>
+#include "gaussmith/infer.hpp"
+#include "model/parameter_gradient.hpp"
 
 namespace gaussmith {
 
 enum class FamilySolver {
   ascent,  ///< Steps of the fixed-precision model with exact searches of planes.
   newton   ///< Truncated Newton with exact Hessian products; triangular families only.
+};
+
+struct FamilyFit;
+
+/// What an earlier posterior offers to begin from; both lent, either may be missing.
+struct FamilyStart {
+  const FamilyFit* fit = nullptr;            ///< Of one with a constrained covariance.
+  const SiteApproximation* sites = nullptr;  ///< Of any with the same rows.
 };
 
 struct FamilyOptions {
@@ -23,6 +30,8 @@ struct FamilyOptions {
   int refinements = 0;  ///< Subspaces: steps of projected gradient ascent on the basis after that.
   Basis basis = Basis::weights;
   FamilySolver solver = FamilySolver::ascent;
+  /// Where the bound is not concave it takes the place of the first of the starts.
+  FamilyStart warm = {};
 };
 
 struct FamilyFit {
@@ -32,6 +41,7 @@ struct FamilyFit {
   Marginals latent;           ///< eta at the model's rows.
   Vector d_mean, d_variance;  ///< Derivatives of E[log t_n] there.
   double bound = 0.0;
+  bool warm = false;    ///< Begun from the earlier posterior.
   bool concave = true;  ///< False: the bound may be a local maximum (factor analysis, sites not log-concave).
   Status status = Status::converged;
   std::string message;
@@ -47,7 +57,6 @@ struct FamilyFit {
                                    int threads, const std::function<Next(const Iteration&)>& progress = {});
 
 /// d bound / d log(parameter) for every learnable parameter, at the optimum.
-[[nodiscard]] std::map<std::string, double, std::less<>> family_gradient(const Model& model, const FamilyFit& fit,
-                                                                         int threads);
+[[nodiscard]] ParameterGradient family_gradient(const Model& model, const FamilyFit& fit, int threads);
 
 }  // namespace gaussmith

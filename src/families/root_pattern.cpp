@@ -6,12 +6,6 @@ namespace gaussmith {
 
 namespace {
 
-/// Rows of a block: enough for matrix products, few enough that a band's rectangle holds few zeros.
-Index rows_per_block(const CovarianceFamily& family) {
-  if (family.kind == FamilyKind::banded) return std::clamp<Index>(2 * family.size / 3, 8, 64);
-  return 64;
-}
-
 /// The off-diagonal rows of one column, ascending.
 void upper_rows(const CovarianceFamily& family, Index column, std::vector<int>& out) {
   const auto fill = [&](Index begin, Index end) {
@@ -39,7 +33,7 @@ void upper_rows(const CovarianceFamily& family, Index column, std::vector<int>& 
   }
 }
 
-void find_blocks(RootPattern& p, Index rows_per_block) {
+void find_blocks(RootPattern& p, Index most_rows) {
   const auto size = static_cast<std::size_t>(p.rows);
   std::vector<Index> first(size, p.columns);
   std::vector<Index> last(size, -1);
@@ -57,8 +51,7 @@ void find_blocks(RootPattern& p, Index rows_per_block) {
   for (Index r = 0; r < p.rows; ++r) {
     const auto k = static_cast<std::size_t>(r);
     if (p.diagonal_row[k] || count[k] == 0) continue;
-    const bool extends =
-        !p.blocks.empty() && p.blocks.back().row_end == r && r - p.blocks.back().row_begin < rows_per_block;
+    const bool extends = !p.blocks.empty() && p.blocks.back().row_end == r && r - p.blocks.back().row_begin < most_rows;
     if (!extends) p.blocks.push_back({r, r, first[k], last[k] + 1, p.panel_rows});
     RootBlock& block = p.blocks.back();
     block.row_end = r + 1;
@@ -69,6 +62,11 @@ void find_blocks(RootPattern& p, Index rows_per_block) {
 }
 
 }  // namespace
+
+Index rows_per_block(const CovarianceFamily& family) {
+  if (family.kind == FamilyKind::banded) return std::clamp<Index>(2 * family.size / 3, 8, 64);
+  return 64;
+}
 
 RootPattern make_pattern(const CovarianceFamily& family, Index dimension) {
   RootPattern p;

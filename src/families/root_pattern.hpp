@@ -11,6 +11,13 @@ namespace gaussmith {
 /// family or the prior is D x D itself.
 inline constexpr Index direct_dimension = 256;
 
+/// A panel of the products of a design with a root saves 2 x columns flops an entry and costs about five passes over
+/// memory: a block with fewer columns than this is multiplied again wherever it is needed.
+inline constexpr Index fewest_columns_for_panel = 256;
+
+/// Rows of a block: enough for matrix products, few enough that a band's rectangle holds few zeros.
+[[nodiscard]] Index rows_per_block(const CovarianceFamily& family);
+
 /// A group of consecutive rows that are not purely diagonal, as a dense rectangle for matrix products.
 struct RootBlock {
   Index row_begin, row_end;

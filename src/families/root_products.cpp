@@ -14,9 +14,6 @@ namespace {
 
 constexpr Index rows_per_chunk = 512;
 constexpr Index columns_per_tile = 128;
-/// A panel saves 2 x columns flops an entry and costs about five passes over memory: with fewer columns than this a
-/// block is multiplied again wherever it is needed.
-constexpr Index fewest_columns_for_panel = 256;
 /// Partial sums of a sparse adjoint: fixed, so that the result does not depend on the number of threads.
 constexpr Index partial_sums = 4;
 

@@ -1,5 +1,6 @@
 #include "families/subspace.hpp"
 
+#include "families/warm_start.hpp"
 #include "gaussmith/random.hpp"
 #include "linalg/dense.hpp"
 
@@ -113,7 +114,8 @@ Matrix subspace_basis(const FamilyObjective& mean_objective, const Vector& preci
 }
 
 AscentResult fit_subspace(const ModelSpace& model_space, const std::vector<Sites>& sites, Index size,
-                          const FamilyOptions& options, const AscentOptions& ascent, int threads, Matrix& basis) {
+                          const FamilyOptions& options, const AscentOptions& ascent, int threads, Matrix& basis,
+                          bool& warm) {
   // An objective over the whole space serves for products with the design; its root is never used.
   FamilySpace whole = model_space.space;
   whole.pattern = make_pattern({FamilyKind::diagonal}, whole.dimension());
@@ -130,9 +132,13 @@ AscentResult fit_subspace(const ModelSpace& model_space, const std::vector<Sites
     const Design rows = projected_design(mean_objective, at_basis);
     const FamilySpace space = subspace_space(whole, rows, size);
     const FamilyObjective objective(space, sites, threads);
-    Vector root = starting_root(objective);
-    Vector mean = from ? from->point.at.mean : Vector::Zero(whole.dimension());
-    return ascend(objective, std::move(mean), std::move(root), ascent);
+    StartingPoint begin{from ? from->point.at.mean : Vector::Zero(whole.dimension()), starting_root(objective)};
+    if (!from)
+      if (auto earlier = warm_starting_point(objective, model_space, options.warm, begin)) {
+        begin = std::move(*earlier);
+        warm = true;
+      }
+    return ascend(objective, std::move(begin.mean), std::move(begin.root), ascent);
   };
   AscentResult result = fit(basis, nullptr);
   for (int round = 0; round < options.rotations && result.status == Status::converged; ++round) {

@@ -38,6 +38,19 @@ FormChoice choose_form(const Model& model, CoreForm wanted) {
   return {CoreForm::precision, fmt::format("precision form: N = {} rows, D = {} weights, D < N", n, d)};
 }
 
+double model_memory(const Model& model) {
+  double doubles = 4.0 * static_cast<double>(model.rows() + model.dimension());
+  if (const auto* dense = std::get_if<Matrix>(&model.design)) doubles += static_cast<double>(dense->size());
+  // An index takes half of a double.
+  if (const auto* sparse = std::get_if<SparseMatrix>(&model.design))
+    doubles += 1.5 * static_cast<double>(sparse->nonZeros());
+  if (const auto* prior = std::get_if<DenseGaussian>(&model.prior))
+    doubles += static_cast<double>(prior->covariance.size());
+  if (const auto* prior = std::get_if<GaussianProcess>(&model.prior))
+    doubles += static_cast<double>(prior->inputs.size());
+  return 8 * doubles;
+}
+
 double core_memory(const Model& model, CoreForm form) {
   const auto n = static_cast<double>(model.rows());
   const auto d = static_cast<double>(model.dimension());
@@ -47,12 +60,15 @@ double core_memory(const Model& model, CoreForm form) {
   const auto* sparse = std::get_if<SparseMatrix>(&model.design);
   double doubles = 60 * (n + d);
   if (form == CoreForm::covariance) {
-    doubles += 4 * n * n;  // K, the factor, its inverse, and what is being made of them.
+    doubles += 3.5 * n * n;  // K, the factor, its inverse, and what is being made of them.
+    const bool concave = std::all_of(model.sites.begin(), model.sites.end(),
+                                     [](const Sites& block) { return block->traits().log_concave; });
+    if (!concave) doubles += 1.5 * n * n;  // The rows with negative precisions.
     if (dense_prior && !identity) doubles += d * d + 2 * n * d;
     if (!dense_prior && !identity && sparse == nullptr) doubles += n * d;
   } else {
     constexpr double block = 2048;
-    doubles += 4 * d * d + block * d;  // The precision, its factor, and what is being made of them.
+    doubles += 3 * d * d + block * d;  // The precision, its factor, and what is being made of them.
     if (dense_prior) doubles += 2 * d * d + n * d;
     if (!dense_prior)
       doubles += sparse != nullptr ? 1.5 * static_cast<double>(sparse->nonZeros()) : n * (identity ? 1 : d);

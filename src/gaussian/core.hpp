@@ -89,7 +89,10 @@ struct FormChoice {
 };
 [[nodiscard]] FormChoice choose_form(const Model& model, CoreForm wanted);
 
-/// Bytes that a core of this form takes beyond the model while an engine runs, to within a factor of about two.
+/// Bytes of a model's numbers. A posterior keeps a copy of its model.
+[[nodiscard]] double model_memory(const Model& model);
+
+/// Bytes that a core of this form takes beyond the models while an engine runs, to within a factor of about 1.5.
 [[nodiscard]] double core_memory(const Model& model, CoreForm form);
 
 /// The core of a model. The model must outlive it.

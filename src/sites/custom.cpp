@@ -1,7 +1,8 @@
 // A site given by log t alone: everything else by derivative-free quadrature and central differences.
 
+#include "sites/custom.hpp"
+
 #include "gaussmith/errors.hpp"
-#include "gaussmith/sites.hpp"
 #include "numerics/gaussian_integrals.hpp"
 #include "sites/latent_only.hpp"
 
@@ -159,6 +160,8 @@ class CustomBlock final : public LatentOnlyBlock {
 };
 
 }  // namespace
+
+bool is_custom(const SiteBlock& block) { return dynamic_cast<const CustomBlock*>(&block) != nullptr; }
 
 Sites observe(CustomLikelihood likelihood, const Vector& responses) {
   return std::make_shared<const CustomBlock>(std::move(likelihood), responses);

@@ -5,6 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -202,6 +205,90 @@ double scalar_optimum(double prior, const std::function<double(double, double)>&
 
 double normal_below(double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); }
 
+/// The best bound of one Poisson count y under N(0, k): y m - e^(m + v/2) - log y! - KL, by bisection in m and golden
+/// section in log v.
+double best_poisson_bound(double y, double k) {
+  const auto bound = [&](double log_v) {
+    const double v = std::exp(log_v);
+    double low = -40.0 * std::sqrt(k) - v;
+    double high = 40.0;
+    for (int i = 0; i < 200; ++i) {
+      const double m = 0.5 * (low + high);
+      (y - std::exp(m + 0.5 * v) - m / k > 0.0 ? low : high) = m;
+    }
+    const double m = 0.5 * (low + high);
+    return y * m - std::exp(m + 0.5 * v) - std::lgamma(y + 1.0) - 0.5 * (v / k + m * m / k - 1.0 - std::log(v / k));
+  };
+  double from = std::log(1e-6);
+  double to = std::log(k);
+  const double ratio = 0.5 * (std::sqrt(5.0) - 1.0);
+  for (int i = 0; i < 200; ++i) {
+    const double a = to - ratio * (to - from);
+    const double b = from + ratio * (to - from);
+    if (bound(a) < bound(b))
+      from = a;
+    else
+      to = b;
+  }
+  return bound(0.5 * (from + to));
+}
+
+TEST(Kl, VeryWidePriorsReachTheOptimum) {
+  for (const double variance : {1e4, 1e6, 1e8})
+    for (const double y : {0.0, 1.0, 40.0})
+      for (const CoreForm form : {CoreForm::covariance, CoreForm::precision}) {
+        const Posterior q = infer(one_weight(variance, observe("poisson", one(y))), Kl{}, {.form = form});
+        EXPECT_TRUE(q.report().converged()) << variance << " " << y << ": " << q.report().brief();
+        EXPECT_NEAR(q.log_evidence().value, best_poisson_bound(y, variance), 1e-8) << variance << " " << y;
+      }
+
+  // A full Cholesky factor as the variable: another search, with products of its own.
+  const auto agree = [](const Model& model, Basis basis, const std::vector<CoreForm>& forms) {
+    const std::string band = fmt::format("banded:{}", model.dimension() - 1);
+    const Posterior root = infer(model, Kl{.covariance = band, .basis = basis, .max_iterations = 5000});
+    ASSERT_TRUE(root.report().converged()) << root.report().brief();
+    for (const CoreForm form : forms) {
+      const Posterior q = infer(model, Kl{}, {.form = form});
+      EXPECT_TRUE(q.report().converged()) << q.report().brief();
+      EXPECT_NEAR(q.log_evidence().value, root.log_evidence().value, 1e-7);
+      EXPECT_LT((q.latent().mean - root.latent().mean).cwiseQuotient(root.latent().variance.cwiseSqrt()).norm(), 1e-5);
+    }
+  };
+  const std::vector<CoreForm> both{CoreForm::covariance, CoreForm::precision};
+  for (const char* likelihood : {"poisson", "bernoulli-logit"}) {
+    SCOPED_TRACE(likelihood);
+    Model process = process_model(likelihood, 40, 3);
+    std::get<GaussianProcess>(process.prior).kernel = make_kernel("se", {{"signal_sd", {1e3}}, {"lengthscale", {1.0}}});
+    agree(process, Basis::whitened, both);
+  }
+  for (const bool separable : {false, true})
+    for (const double variance : {1e6, 1e8}) {
+      SCOPED_TRACE(fmt::format("logistic regression, separable {}, variance {}", separable, variance));
+      const Matrix h = random_matrix(30, 5, 11);
+      const Vector clean = h * random_vector(5, 12);
+      const Vector noisy = clean + 2.0 * random_vector(30, 5);
+      const Vector y = (separable ? clean : noisy).array().sign();
+      const Model model{.prior = Isotropic{Vector::Zero(5), variance},
+                        .design = h,
+                        .offset = {},
+                        .sites = {observe("bernoulli-logit", y)}};
+      // K of rank five times 1e8 leaves less than the tolerance in the covariance form.
+      agree(model, Basis::weights, variance < 1e7 ? both : std::vector{CoreForm::precision});
+    }
+}
+
+TEST(Kl, TheBoundNeverFallsHoweverWideThePrior) {
+  for (const double deviation : {1e4, 1e5, 1e6})
+    for (const CoreForm form : {CoreForm::covariance, CoreForm::precision}) {
+      Model model = process_model("bernoulli-logit", 40, 3);
+      std::get<GaussianProcess>(model.prior).kernel =
+          make_kernel("se", {{"signal_sd", {deviation}}, {"lengthscale", {1.0}}});
+      const auto history = infer(model, Kl{}, {.form = form}).report().history;
+      for (std::size_t i = 1; i < history.size(); ++i)
+        EXPECT_GE(history[i].objective, history[i - 1].objective - 1e-3) << deviation << " step " << i;
+    }
+}
+
 TEST(Kl, TakesKinksAndJumps) {
   // A step down by 3 at 0.5: E = -3 P(x > 0.5). A tent: E|x - 1| in closed form.
   CustomLikelihood step;
@@ -324,6 +411,42 @@ TEST(Kl, StopsWhenAsked) {
   EXPECT_LT(limited.log_evidence().value, infer(model, Kl{}).log_evidence().value);
 }
 
+TEST(Kl, ShortOfItsOptimumNothingIsExact) {
+  // Gaussian sites, for which the optimum is the exact posterior; begun from precisions that are three times too large.
+  const Model model = linear_model("gaussian", 12, 4, 9);
+  Model precise = model;
+  precise.sites = {model.sites[0]->with(model.sites[0]->responses(), {{"variance", one(0.1)}})};
+  const double exact = infer(model, Exact{}).log_evidence().value;
+  const Posterior start = infer(precise, Exact{});
+  const auto at_once = [](const Iteration&) { return Next::accept; };
+  const auto check = [&](const Posterior& q, Status status) {
+    EXPECT_EQ(q.report().status, status) << q.report().brief();
+    EXPECT_EQ(q.log_evidence().kind, EvidenceKind::lower_bound);
+    EXPECT_LT(q.log_evidence().value, exact - 1e-6);
+  };
+  for (const CoreForm form : {CoreForm::covariance, CoreForm::precision}) {
+    const gaussmith::Run warm{.form = form, .warm_start = &start};
+    check(infer(model, Kl{.max_iterations = 1}, warm), Status::iteration_limit);
+    check(infer(model, Kl{}, {.form = form, .progress = at_once, .warm_start = &start}), Status::stopped);
+    const Posterior whole = infer(model, Kl{}, warm);
+    EXPECT_EQ(whole.log_evidence().kind, EvidenceKind::exact);
+    EXPECT_NEAR(whole.log_evidence().value, exact, 1e-9);
+  }
+  // A constrained covariance is not exact at its optimum either; beyond 256 weights its steps are matrix-free, so that
+  // one is not enough.
+  Model large = linear_model("gaussian", 320, 300, 9);
+  large.design = SparseMatrix(random_matrix(320, 300, 4).sparseView(1.0, 2.0));
+  const double largest = infer(large, Exact{}).log_evidence().value;
+  for (const char* family : {"diagonal", "banded:3", "chevron:3", "factor:2"}) {
+    SCOPED_TRACE(family);
+    check(infer(model, Kl{.covariance = family}, {.progress = at_once}), Status::stopped);
+    const Posterior q = infer(large, Kl{.covariance = family, .max_iterations = 1, .starts = 1});
+    EXPECT_EQ(q.report().status, Status::iteration_limit) << q.report().brief();
+    EXPECT_EQ(q.log_evidence().kind, EvidenceKind::lower_bound);
+    EXPECT_LT(q.log_evidence().value, largest);
+  }
+}
+
 TEST(Kl, RefusesSitesWithoutUnboundedSupport) {
   const auto message = [](double (*log_t)(double, double)) -> std::string {
     CustomLikelihood wall;
@@ -346,6 +469,87 @@ TEST(Kl, RefusesSitesWithoutUnboundedSupport) {
             }).find("needs unbounded support"),
             std::string::npos);
   EXPECT_NE(message([](double eta, double) { return std::sqrt(eta); }).find("nan"), std::string::npos);
+}
+
+TEST(Kl, HolesInCustomSitesAreRefusedOrDoNotMatter) {
+  constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
+  constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+  // log t = -2 (eta - 1)^2 but for what stands in an interval: a Gaussian, whose bound is exact without the hole.
+  struct Hole {
+    double from, to, value;
+  };
+  const auto site = [](const Hole& hole) {
+    CustomLikelihood custom;
+    custom.name = "holed";
+    custom.log_density = [hole](double eta, double) {
+      return eta > hole.from && eta < hole.to ? hole.value : -2.0 * (eta - 1.0) * (eta - 1.0);
+    };
+    return observe(custom, one(0));
+  };
+  struct Way {
+    Kl method;
+    CoreForm form;
+  };
+  const std::array<Way, 3> ways{Way{{}, CoreForm::covariance}, Way{{}, CoreForm::precision},
+                                Way{{.covariance = "diagonal"}, CoreForm::automatic}};
+  for (const double variance : {0.5, 100.0, 1e6, 0.0})
+    for (const Way& way : ways) {
+      if (variance == 0.0 && way.form == CoreForm::covariance) continue;
+      const auto bound = [&](const Hole& hole) {
+        Model model = one_weight(1.0, site(hole));
+        model.design = Matrix(Matrix::Ones(1, 1));
+        if (variance > 0.0)
+          model.prior = Isotropic{Vector::Zero(1), variance};
+        else
+          model.prior = NoGaussian{1};
+        return infer(model, way.method, {.form = way.form}).log_evidence().value;
+      };
+      const auto refusal = [&](const Hole& hole) -> std::string {
+        try {
+          return fmt::format("accepted with bound {}", bound(hole));
+        } catch (const InvalidModel& error) {
+          return error.what();
+        }
+      };
+      // Narrow holes in the bulk of q, where no panel of the quadrature need meet them.
+      for (const double from : {0.7, 1.1, 1.37})
+        for (const double width : {1e-1, 1e-3, 1e-4}) {
+          EXPECT_NE(refusal({from, from + width, minus_infinity}).find("needs unbounded support"), std::string::npos)
+              << variance << " " << from << " " << width << ": " << refusal({from, from + width, minus_infinity});
+          EXPECT_NE(refusal({from, from + width, not_a_number}).find("is nan; expected"), std::string::npos)
+              << variance << " " << from << " " << width;
+        }
+      // log of the integral of exp(-2 (w - 1)^2) with the prior; q is that Gaussian.
+      const double exact = variance > 0.0 ? -0.5 * std::log1p(4.0 * variance) - 0.5 / (0.25 + variance)
+                                          : 0.5 * std::log(std::numbers::pi / 2.0);
+      // So far out that q has nothing there: an answer without it, or a refusal by a start that met it.
+      for (const double from : {50.0, 5e3, -6e3}) {
+        const Hole far{from, from < 0 ? from + 1e3 : std::numeric_limits<double>::infinity(), minus_infinity};
+        try {
+          EXPECT_NEAR(bound(far), exact, 1e-9) << variance << " " << from;
+        } catch (const InvalidModel& error) {
+          EXPECT_NE(std::string(error.what()).find("needs unbounded support"), std::string::npos) << error.what();
+        }
+      }
+    }
+}
+
+TEST(Kl, AHoleOfOneRowAmongManyIsFound) {
+  // Only the row with response 7 has the hole, and only where its own marginal lies at the end of the search.
+  CustomLikelihood custom;
+  custom.log_density = [](double eta, double y) {
+    if (y == 7.0 && eta > 5.0 && eta < 5.02) return -std::numeric_limits<double>::infinity();
+    return -0.5 * (eta - y) * (eta - y) / 0.1;
+  };
+  Vector y = random_vector(300, 3);
+  y(123) = 7.0;
+  Model model{.prior = Isotropic{Vector::Zero(300), 0.25}, .design = Identity{}, .offset = {}, .sites = {}};
+  model.sites = {observe(custom, y)};
+  EXPECT_THROW((void)infer(model, Kl{}), InvalidModel);
+  EXPECT_THROW((void)infer(model, Kl{.covariance = "diagonal"}), InvalidModel);
+  y(123) = 1.0;
+  model.sites = {observe(custom, y)};
+  EXPECT_TRUE(infer(model, Kl{}).report().converged());
 }
 
 TEST(Kl, OptionsAreChecked) {

@@ -188,5 +188,13 @@ TEST(Laplace, RowOrderAndLabelFlipDoNotMatter) {
   EXPECT_NEAR(infer(model, Laplace{}).log_evidence().value, infer(flipped, Laplace{}).log_evidence().value, 1e-10);
 }
 
+TEST(Laplace, StoppedShortOfTheModeIsNotExact) {
+  const Model model = linear_model("gaussian", 12, 4, 9);
+  const Posterior q = infer(model, Laplace{}, {.progress = [](const Iteration&) { return Next::accept; }});
+  EXPECT_EQ(q.report().status, Status::stopped);
+  EXPECT_EQ(q.log_evidence().kind, EvidenceKind::approximation);
+  EXPECT_EQ(infer(model, Laplace{}).log_evidence().kind, EvidenceKind::exact);
+}
+
 }  // namespace
 }  // namespace gaussmith

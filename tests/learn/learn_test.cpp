@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
 
 namespace gaussmith {
 namespace {
@@ -47,6 +48,25 @@ TEST(Learn, RaisesTheKlBoundToAStationaryPointForEveryLikelihood) {
       }
     }
   }
+}
+
+TEST(Learn, WarmStartsOfConstrainedCovariancesChangeNothingButTheTime) {
+  Model linear = linear_model("bernoulli-logit", 80, 6, 3);
+  const Vector clean = std::get<Matrix>(linear.design) * random_vector(6, 5);
+  linear.sites = {observe("bernoulli-logit", (3.0 * clean + random_vector(80, 6)).array().sign().matrix())};
+  const Model process = process_model("poisson", 15, 3);
+  for (const char* family : {"diagonal", "banded:2", "chevron:2", "subspace:2"})
+    for (const Model* model : {&std::as_const(linear), &process}) {
+      const Kl method{.covariance = family, .basis = Basis::whitened};
+      const LearnOptions options{.default_bounds = {0.05, 20.0}};
+      LearnOptions without = options;
+      without.warm_start = false;
+      const Learned warm = learn(*model, method, options);
+      const Learned cold = learn(*model, method, without);
+      EXPECT_NEAR(warm.report.objective, cold.report.objective, 1e-7) << family;
+      for (const LearnedParameter& p : cold.report.parameters)
+        EXPECT_NEAR(find(warm.report, p.name).value, p.value, 1e-3 * p.value) << family << " " << p.name;
+    }
 }
 
 TEST(Learn, EndsWhereTheGradientVanishesForEverySmoothLikelihood) {
