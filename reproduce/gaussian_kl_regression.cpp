@@ -3,137 +3,20 @@
 // the published ones; docs/reproduce/gaussian_kl_regression.md discusses them.
 //   reproduce_gaussian_kl_regression [--sets N] [--seed N] [--restarts N] [--start L] [--scale S] [--threads N]
 //     [--only NAME] [--data FOLDER]
-// Threads share out the partitions; the figures do not depend on their number.
-#include "robust_data.hpp"
-#include "robust_options.hpp"
-#include "robust_protocol.hpp"
+#include "kl_regression_study.hpp"
 #include "robust_tables.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <exception>
-#include <numbers>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace {
 
 using namespace reproduce;
-
-/// A column of the table.
-struct Column {
-  std::string noise_name;
-  std::string method_name;
-  Noise noise;
-  gs::Method method;
-};
-
-const std::vector<Column>& columns() {
-  static const std::vector<Column> list = {{"gaussian", "exact", Noise::gaussian, gs::Exact{}},
-                                           {"student-t", "kl", Noise::student_t, gs::Kl{}},
-                                           {"laplace", "kl", Noise::laplace, gs::Kl{}},
-                                           {"student-t", "laplace", Noise::student_t, gs::Laplace{}},
-                                           {"laplace", "ep", Noise::laplace, gs::Ep{}}};
-  return list;
-}
-
-/// One column on one partition.
-struct Outcome {
-  double log_evidence = NAN;
-  double without_constants = NAN;  ///< The same without the normalising constants of the likelihood.
-  double ep_evidence = NAN;        ///< What EP gives at the same parameters.
-  double scale = NAN;
-  double white_sd = NAN;
-  double response_sd = 1.0;
-  Score responses;  ///< Of the test responses.
-  Score function;   ///< With the function without noise in their place; NaN if it is not known.
-};
-
-/// log p(y | y), the density of the noise at its peak.
-double peak_log_density(Noise noise, double scale) {
-  using std::numbers::pi;
-  constexpr double nu = degrees_of_freedom;
-  switch (noise) {
-    case Noise::gaussian:
-      return -0.5 * std::log(2.0 * pi * scale * scale);
-    case Noise::student_t:
-      return std::lgamma(0.5 * (nu + 1.0)) - std::lgamma(0.5 * nu) - 0.5 * std::log(nu * pi * scale * scale);
-    case Noise::laplace:
-      break;
-  }
-  return -std::log(2.0 * scale);
-}
-
-double parameter(const gs::Model& model, std::string_view name) {
-  for (const gs::Parameter& p : model.parameters())
-    if (p.name.ends_with(name)) return p.value;
-  return NAN;
-}
-
-Outcome judge(const gs::Posterior& posterior, const Split& split) {
-  const gs::Prediction prediction = posterior.predict(split.test.x);
-  Outcome outcome;
-  outcome.log_evidence = posterior.log_evidence().value;
-  outcome.response_sd = split.response_sd;
-  outcome.responses = score(prediction, split.test.y);
-  if (split.test.f.size() > 0) outcome.function = score(prediction, split.test.f);
-  return outcome;
-}
-
-Outcome fit(const Column& column, const Split& split, const Protocol& protocol, Conduct& conduct) {
-  const Chosen chosen = choose_scale(split, column.noise, column.method, protocol, conduct);
-  Outcome outcome = judge(chosen.posterior, split);
-  outcome.scale = chosen.scale;
-  outcome.without_constants =
-      outcome.log_evidence - static_cast<double>(split.train.y.size()) * peak_log_density(column.noise, chosen.scale);
-  const gs::Posterior ep = gs::infer(chosen.posterior.model(), gs::Ep{}, {.threads = 1});
-  if (ep.report().converged()) outcome.ep_evidence = ep.log_evidence().value;
-  outcome.white_sd = parameter(chosen.posterior.model(), "kernel.terms[1].signal_sd");
-  return outcome;
-}
-
-/// All columns on all partitions of one data set.
-struct Study {
-  std::string name;
-  std::vector<std::vector<Outcome>> outcomes;  ///< By column, then by partition.
-  std::vector<std::vector<Conduct>> conducts;
-  std::vector<Outcome> gaussian_by_evidence;
-};
-
-Study run_study(const std::string& name, const Options& options) {
-  const DataSet data = make_data_set(name, options.data);
-  const auto sets = static_cast<std::size_t>(options.sets);
-  Study study{.name = name,
-              .outcomes = {columns().size(), std::vector<Outcome>(sets)},
-              .conducts = {columns().size(), std::vector<Conduct>(sets)},
-              .gaussian_by_evidence = std::vector<Outcome>(sets)};
-  std::atomic<int> next = 0;
-  const auto work = [&] {
-    for (int set = next++; set < options.sets; set = next++) {
-      const auto s = static_cast<std::size_t>(set);
-      const Split split = draw_split(data, options.protocol.seed, set);
-      for (std::size_t c = 0; c < columns().size(); ++c)
-        study.outcomes[c][s] = fit(columns()[c], split, options.protocol, study.conducts[c][s]);
-      Conduct unused;
-      study.gaussian_by_evidence[s] = judge(learn(gaussian_by_evidence(split.train, options.protocol.start),
-                                                  gs::Exact{}, Learn::everything, options.protocol, unused)
-                                                .posterior,
-                                            split);
-      std::fprintf(stderr, "%s, partition %d done\n", name.c_str(), set);
-    }
-  };
-  std::vector<std::jthread> workers;
-  for (int t = 1; t < std::min(options.threads, options.sets); ++t) workers.emplace_back(work);
-  work();
-  workers.clear();
-  return study;
-}
-
-// ---- Tables
 
 const std::string& noise_title(const Column& column) {
   static const std::string gauss = "Gauss", student = "Student's t", laplace = "Laplace";
@@ -231,6 +114,81 @@ void print_gaussian(const std::vector<Study>& studies) {
   }
 }
 
+/// LML, MSE and TLP of a column as one may read them.
+struct Reading {
+  Figure log_evidence, squared_error, log_density;
+};
+
+/// With the function without noise where it is known.
+Reading read(const std::vector<Outcome>& all, double Outcome::*evidence, double sign) {
+  const bool known = std::isfinite(all[0].function.log_density);
+  const Score Outcome::*scores = known ? &Outcome::function : &Outcome::responses;
+  return {average(all, [&](const Outcome& o) { return sign * (o.*evidence); }),
+          average(all, [&](const Outcome& o) { return 100.0 * (o.*scores).squared_error; }),
+          average(all, [&](const Outcome& o) { return (o.*scores).log_density; })};
+}
+
+/// How far two figures lie apart, in standard errors of their difference.
+double distance(const Figure& a, const Figure& b) {
+  return std::abs(a.mean - b.mean) / std::hypot(a.standard_error, b.standard_error);
+}
+
+void print_scales(const std::vector<Study>& studies) {
+  for (std::size_t c = 0; c < columns().size(); ++c) {
+    print_header(title(columns()[c]) + ", scale", {"LML", "without constants", "MSE x 100", "TLP"});
+    for (const Study& study : studies) {
+      for (const std::vector<Outcome>& all : study.by_scale[c]) {
+        const Reading ours = read(all, &Outcome::log_evidence, 1.0);
+        std::printf("| %s, %g | %s | %s | %s | %s |\n", study.name.c_str(), all[0].scale,
+                    print(ours.log_evidence, 1).c_str(),
+                    print(read(all, &Outcome::without_constants, 1.0).log_evidence, 1).c_str(),
+                    print(ours.squared_error, 2).c_str(), print(ours.log_density, 2).c_str());
+      }
+    }
+  }
+}
+
+/// Whether one scale gives all three published figures: the scale whose largest distance from them is least.
+void print_nearest(const std::vector<Study>& studies) {
+  struct Kind {
+    std::string title;
+    double Outcome::*evidence;
+    double sign;
+  };
+  print_header("data", {"column", "LML read as", "scale", "LML", "published", "MSE x 100", "published", "TLP",
+                        "published", "largest distance"});
+  for (const Study& study : studies) {
+    for (std::size_t c = 0; c < columns().size(); ++c) {
+      const Column& column = columns()[c];
+      const Published there = published(study.name, column.noise_name, column.method_name);
+      if (!std::isfinite(there.log_evidence.mean)) continue;
+      std::vector<Kind> kinds = {{"is", &Outcome::log_evidence, 1.0}};
+      if (column.noise == Noise::gaussian) kinds.push_back({"sign reversed", &Outcome::log_evidence, -1.0});
+      if (column.noise != Noise::gaussian) kinds.push_back({"without constants", &Outcome::without_constants, 1.0});
+      for (const Kind& kind : kinds) {
+        double nearest = INFINITY;
+        Reading ours;
+        double scale = NAN;
+        for (const std::vector<Outcome>& all : study.by_scale[c]) {
+          const Reading candidate = read(all, kind.evidence, kind.sign);
+          const double farthest = std::max({distance(candidate.log_evidence, there.log_evidence),
+                                            distance(candidate.squared_error, there.squared_error),
+                                            distance(candidate.log_density, there.log_density)});
+          if (farthest >= nearest) continue;
+          nearest = farthest;
+          ours = candidate;
+          scale = all[0].scale;
+        }
+        std::printf("| %s | %s | %s | %g | %s | %s | %s | %s | %s | %s | %.1f |\n", study.name.c_str(),
+                    title(column).c_str(), kind.title.c_str(), scale, print(ours.log_evidence, 1).c_str(),
+                    print(there.log_evidence, 0).c_str(), print(ours.squared_error, 2).c_str(),
+                    print(there.squared_error, 2).c_str(), print(ours.log_density, 2).c_str(),
+                    print(there.log_density, 2).c_str(), nearest);
+      }
+    }
+  }
+}
+
 void print_conduct(const std::vector<Study>& studies) {
   print_header("data", {"column", "fits", "evaluations", "failed", "learning not converged", "cold runs not converged",
                         "other answer than learning's", "scale", "white noise sd", "seconds learning"});
@@ -270,6 +228,8 @@ void run(const Options& options) {
   print_noise_free(studies);
   print_readings(studies);
   print_gaussian(studies);
+  print_nearest(studies);
+  print_scales(studies);
   print_conduct(studies);
   std::printf("\n%.0f seconds in all\n",
               std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());

@@ -1,7 +1,7 @@
 #include "robust_protocol.hpp"
 
+#include <algorithm>
 #include <chrono>
-#include <optional>
 
 namespace reproduce {
 namespace {
@@ -84,20 +84,21 @@ Score score(const gs::Prediction& prediction, const gs::Vector& y) {
   return {prediction.log_density(y).mean(), (prediction.latent_mean() - y).cwiseAbs2().mean()};
 }
 
-Chosen choose_scale(const Split& split, Noise noise, const gs::Method& method, const Protocol& protocol,
-                    Conduct& conduct) {
-  std::optional<Chosen> best;
-  double best_score = 0.0;
+std::vector<Candidate> fit_scales(const Split& split, Noise noise, const gs::Method& method, const Protocol& protocol,
+                                  Conduct& conduct) {
+  std::vector<Candidate> candidates;
   for (const double scale : protocol.scales) {
     const gs::Learned learned =
         learn(robust_model(noise, split.train, scale, protocol.start), method, Learn::covariance, protocol, conduct);
-    const double score = learned.posterior.predict(split.validation.x).log_density(split.validation.y).mean();
-    if (!best || score > best_score) {
-      best_score = score;
-      best = Chosen{learned.posterior, scale};
-    }
+    const double validation = learned.posterior.predict(split.validation.x).log_density(split.validation.y).mean();
+    candidates.push_back({learned.posterior, scale, validation});
   }
-  return best.value();
+  return candidates;
+}
+
+const Candidate& best(const std::vector<Candidate>& candidates) {
+  return *std::max_element(candidates.begin(), candidates.end(),
+                           [](const Candidate& a, const Candidate& b) { return a.validation < b.validation; });
 }
 
 }  // namespace reproduce

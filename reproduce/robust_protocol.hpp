@@ -54,13 +54,19 @@ enum class Learn { covariance, everything };
 [[nodiscard]] gs::Learned learn(const gs::Model& model, const gs::Method& method, Learn what, const Protocol& protocol,
                                 Conduct& conduct);
 
-/// The fit at the scale that predicts the validation part best.
-struct Chosen {
+/// A fit at one scale of the noise.
+struct Candidate {
   gs::Posterior posterior;
   double scale = 0.0;
+  double validation = 0.0;  ///< Mean log predictive density of the validation part.
 };
-[[nodiscard]] Chosen choose_scale(const Split& split, Noise noise, const gs::Method& method, const Protocol& protocol,
-                                  Conduct& conduct);
+
+/// One fit at each of the protocol's scales, all from the same start.
+[[nodiscard]] std::vector<Candidate> fit_scales(const Split& split, Noise noise, const gs::Method& method,
+                                                const Protocol& protocol, Conduct& conduct);
+
+/// The candidate that predicts the validation part best; of equal ones the first.
+[[nodiscard]] const Candidate& best(const std::vector<Candidate>& candidates);
 
 /// How well test values are predicted.
 struct Score {

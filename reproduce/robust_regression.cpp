@@ -42,7 +42,8 @@ Outcome judge(const gs::Posterior& posterior, const Part& test, double scale) {
 
 Outcome fit_student(const Split& split, const gs::Method& method, const gs::Method& rival, const Protocol& protocol,
                     Conduct& conduct) {
-  const Chosen chosen = choose_scale(split, Noise::student_t, method, protocol, conduct);
+  const std::vector<Candidate> candidates = fit_scales(split, Noise::student_t, method, protocol, conduct);
+  const Candidate& chosen = best(candidates);
   Outcome outcome = judge(chosen.posterior, split.test, chosen.scale);
   const gs::Posterior other = gs::infer(chosen.posterior.model(), rival, {.threads = protocol.threads});
   outcome.rival = score(other.predict(split.test.x), split.test.y);

@@ -27,6 +27,9 @@ constexpr double shortest_step = 1e-8;
 constexpr int memory = 8;
 /// Accelerated steps to try, each knowing the ones rejected before, until plain natural gradient steps are shortened.
 constexpr int most_accelerated = 3;
+/// How far in log tau acceleration may go beyond both ends of a plain step. The other sites can gain more than one such
+/// precision costs, and from e^30 too much there are only halvings back.
+constexpr double largest_overshoot = 3.0;
 /// The mean is optimised to this share of the mismatch of the precisions, which it would otherwise blur.
 constexpr double mean_share = 0.02;
 constexpr int most_mean_steps = 30;
@@ -147,7 +150,9 @@ class KlAscent {
     }
     if (!logarithmic_) return anderson_.propose(now_.precision, mismatch_of(now_), now_.variance, 1.0);
     const auto [x, f] = logarithmic_pair(now_);
-    return anderson_.propose(x, f, now_.precision.cwiseProduct(now_.variance), 1.0).array().exp();
+    const Vector proposed = anderson_.propose(x, f, now_.precision.cwiseProduct(now_.variance), 1.0);
+    const Vector highest = x.cwiseMax(x + f).array() + largest_overshoot;
+    return proposed.cwiseMin(highest).array().exp();
   }
 
   /// Natural gradient ascent in the precisions: along dtau the bound changes by 1/2 mismatch'(V o V) dtau, and
@@ -161,8 +166,9 @@ class KlAscent {
     }
     KlPoint next = optimise_mean(precision, now_.mean.at);
     if (!std::isfinite(next.bound)) return false;
-    const double predicted = 0.5 * mismatch.dot(now_.variance - next.variance);
-    const double slack = rounding_ * (1.0 + std::abs(now_.bound));
+    const double predicted = std::max(0.0, 0.5 * mismatch.dot(now_.variance - next.variance));
+    // Of the point that is left: a proposal with a precision out of all proportion must not excuse its own bound.
+    const double slack = rounding_of(now_.precision) * (1.0 + std::abs(now_.bound));
     if (next.bound < now_.bound + sufficient_increase * predicted - slack) {
       remember(next);
       return false;
