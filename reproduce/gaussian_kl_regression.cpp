@@ -162,7 +162,7 @@ void print_nearest(const std::vector<Study>& studies) {
       const Column& column = columns()[c];
       const Published there = published(study.name, column.noise_name, column.method_name);
       if (!std::isfinite(there.log_evidence.mean)) continue;
-      std::vector<Kind> kinds = {{"is", &Outcome::log_evidence, 1.0}};
+      std::vector<Kind> kinds = {{"as it stands", &Outcome::log_evidence, 1.0}};
       if (column.noise == Noise::gaussian) kinds.push_back({"sign reversed", &Outcome::log_evidence, -1.0});
       if (column.noise != Noise::gaussian) kinds.push_back({"without constants", &Outcome::without_constants, 1.0});
       for (const Kind& kind : kinds) {
