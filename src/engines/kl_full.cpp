@@ -167,8 +167,10 @@ class KlAscent {
     KlPoint next = optimise_mean(precision, now_.mean.at);
     if (!std::isfinite(next.bound)) return false;
     const double predicted = std::max(0.0, 0.5 * mismatch.dot(now_.variance - next.variance));
-    // Of the point that is left: a proposal with a precision out of all proportion must not excuse its own bound.
-    const double slack = rounding_of(now_.precision) * (1.0 + std::abs(now_.bound));
+    // Of the point that is left: a proposal with a precision out of all proportion must not excuse its own bound. Of
+    // the bound's parts, which round as they are even where their sum is near zero.
+    const double slack =
+        rounding_of(now_.precision) * (1.0 + std::abs(now_.mean.objective) + std::abs(core_.half_log_det()));
     if (next.bound < now_.bound + sufficient_increase * predicted - slack) {
       remember(next);
       return false;

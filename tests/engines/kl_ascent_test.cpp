@@ -69,5 +69,37 @@ TEST(KlAscent, StudentNoiseUnderAWidePriorNeverFalls) {
       }
 }
 
+/// A smooth curve with little noise, so that the bound passes through zero as the scale grows.
+Model smooth_curve(double scale, std::uint64_t seed) {
+  constexpr Index rows = 50;
+  Random random(seed);
+  Matrix x(rows, 2);
+  Vector y(rows);
+  for (Index n = 0; n < rows; ++n) {
+    x(n, 0) = random.normal();
+    x(n, 1) = random.normal();
+    y(n) = std::sin(x(n, 0)) + 0.5 * x(n, 1) + 0.03 * random.normal();
+  }
+  const auto kernel = sum({make_kernel("se", {{"signal_sd", {5.0}}, {"lengthscale", {6.0, 12.0}}}),
+                           make_kernel("white", {{"signal_sd", {1e-3}}})});
+  return {.prior = GaussianProcess{.inputs = x, .kernel = kernel},
+          .design = Identity{},
+          .offset = {},
+          .sites = {observe("student-t", y, {{"nu", one(3.0)}, {"scale", one(scale)}})}};
+}
+
+TEST(KlAscent, ABoundNearZeroIsReachedToTheTolerance) {
+  bool above = false;
+  bool below = false;
+  for (double scale = 0.03; scale < 0.6; scale *= 1.1) {
+    for (std::uint64_t seed = 0; seed < 4; ++seed) {
+      const Posterior q = infer(smooth_curve(scale, seed), Kl{.starts = 1});
+      EXPECT_TRUE(q.report().converged()) << "scale " << scale << ", seed " << seed << ": " << q.report().brief();
+      (q.log_evidence().value > 0.0 ? above : below) = true;
+    }
+  }
+  EXPECT_TRUE(above && below);
+}
+
 }  // namespace
 }  // namespace gaussmith
