@@ -21,6 +21,9 @@ constexpr double sufficient_increase = 1e-4;
 /// are strong beside a wide prior, tau K >> 1, leave more: the condition number times the rounding unit.
 constexpr double rounding_gain = 1e-12;
 constexpr double rounding_unit = 2e-16;
+/// Expectations by quadrature are promised to this, and a value that came out too high would keep all others away:
+/// within it a step that halves the residual is taken.
+constexpr double expectation_error = 1e-9;
 /// Such steps that do not halve the residual before the engine says it is stalled.
 constexpr int most_idle_steps = 8;
 constexpr double shortest_step = 1e-8;
@@ -171,7 +174,10 @@ class KlAscent {
     // the bound's parts, which round as they are even where their sum is near zero.
     const double slack =
         rounding_of(now_.precision) * (1.0 + std::abs(now_.mean.objective) + std::abs(core_.half_log_det()));
-    if (next.bound < now_.bound + sufficient_increase * predicted - slack) {
+    const bool gains = next.bound >= now_.bound + sufficient_increase * predicted - slack;
+    const bool settles = next.residual < 0.5 * now_.residual &&
+                         next.bound >= now_.bound - expectation_error * (1.0 + std::abs(now_.mean.objective));
+    if (!gains && !settles) {
       remember(next);
       return false;
     }
