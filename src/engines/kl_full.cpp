@@ -21,12 +21,18 @@ constexpr double sufficient_increase = 1e-4;
 /// are strong beside a wide prior, tau K >> 1, leave more: the condition number times the rounding unit.
 constexpr double rounding_gain = 1e-12;
 constexpr double rounding_unit = 2e-16;
+/// Expectations by quadrature are promised to this, and a value that came out too high would keep all others away:
+/// within it a step that halves the residual is taken.
+constexpr double expectation_error = 1e-9;
 /// Such steps that do not halve the residual before the engine says it is stalled.
 constexpr int most_idle_steps = 20;
 constexpr double shortest_step = 1e-8;
 constexpr int memory = 8;
 /// Accelerated steps to try, each knowing the ones rejected before, until plain natural gradient steps are shortened.
 constexpr int most_accelerated = 3;
+/// How far in log tau acceleration may go beyond both ends of a plain step. The other sites can gain more than one such
+/// precision costs, and from e^30 too much there are only halvings back.
+constexpr double largest_overshoot = 3.0;
 /// The mean is optimised to this share of the mismatch of the precisions, which it would otherwise blur.
 constexpr double mean_share = 0.02;
 constexpr int most_mean_steps = 30;
@@ -189,7 +195,9 @@ class KlAscent {
     }
     if (!logarithmic_) return anderson_.propose(now_.precision, mismatch_of(now_), now_.variance, 1.0);
     const auto [x, f] = logarithmic_pair(now_);
-    return anderson_.propose(x, f, now_.precision.cwiseProduct(now_.variance), 1.0).array().exp();
+    const Vector proposed = anderson_.propose(x, f, now_.precision.cwiseProduct(now_.variance), 1.0);
+    const Vector highest = x.cwiseMax(x + f).array() + largest_overshoot;
+    return proposed.cwiseMin(highest).array().exp();
   }
 
   /// Natural gradient ascent in the precisions: along dtau the bound changes by 1/2 mismatch'(V o V) dtau, and
@@ -203,10 +211,15 @@ class KlAscent {
     }
     KlPoint next = optimise_mean(precision, now_.mean.at);
     if (!std::isfinite(next.bound)) return false;
-    const double predicted = 0.5 * mismatch.dot(now_.variance - next.variance);
-    // Of the point that is left: a proposal with a precision out of all proportion must not excuse its own bound.
-    const double slack = rounding_of(now_.precision) * (1.0 + std::abs(now_.bound));
-    if (next.bound < now_.bound + sufficient_increase * predicted - slack) {
+    const double predicted = std::max(0.0, 0.5 * mismatch.dot(now_.variance - next.variance));
+    // Of the point that is left: a proposal with a precision out of all proportion must not excuse its own bound. Of
+    // the bound's parts, which round as they are even where their sum is near zero.
+    const double slack =
+        rounding_of(now_.precision) * (1.0 + std::abs(now_.mean.objective) + std::abs(core_.half_log_det()));
+    const bool gains = next.bound >= now_.bound + sufficient_increase * predicted - slack;
+    const bool settles = next.residual < 0.5 * now_.residual &&
+                         next.bound >= now_.bound - expectation_error * (1.0 + std::abs(now_.mean.objective));
+    if (!gains && !settles) {
       remember(next);
       return false;
     }

@@ -14,6 +14,9 @@ constexpr int most_trials = 30;
 constexpr int most_steps = 6;
 /// The search ends when its gradient, in units of its own curvature, has fallen this far.
 constexpr double enough = 0.05;
+/// Below this share of the bound a promised rise drowns in what rounding and quadrature leave in it; a step that brings
+/// the gradient down is then taken although the bound seems to fall, by as much at most.
+constexpr double noise = 1e-9;
 
 /// The bound on the plane: coefficients are those of the mean parts, then those of the root parts.
 class Plane {
@@ -161,9 +164,8 @@ bool plane_search(const FamilyObjective& objective, const std::vector<const Fami
     if (!(decrement > 0.0) || !d.allFinite()) break;
     if (first_decrement < 0.0) first_decrement = decrement;
     if (moved && decrement < enough * enough * first_decrement) break;
-    // Near the maximum the rise drowns in the rounding of the bound; then the gradient decides.
-    const double scale = 1.0 + std::abs(value);
-    const bool near = decrement < 1e-9 * scale;
+    const double least = noise * (1.0 + std::abs(value));
+    const bool near = decrement < least;
     double length = 1.0;
     bool accepted = false;
     Vector next_gradient;
@@ -174,8 +176,8 @@ bool plane_search(const FamilyObjective& objective, const std::vector<const Fami
       const double next = plane.evaluate(trial, next_mean, next_variance, next_gradient, nullptr);
       if (!std::isfinite(next)) continue;
       const bool rises = next >= value + 1e-4 * length * decrement;
-      const bool flat = near && length == 1.0 && next >= value - 1e-11 * scale &&
-                        next_gradient.dot(small_solve(curvature, next_gradient)) < 0.25 * decrement;
+      const bool flat =
+          near && next >= value - least && next_gradient.dot(small_solve(curvature, next_gradient)) < 0.8 * decrement;
       if (!rises && !flat) continue;
       // BFGS on the small matrix: what the model leaves out, the change of the precisions, comes in here.
       const Vector s = length * d;

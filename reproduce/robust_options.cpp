@@ -1,0 +1,43 @@
+#include "robust_options.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace reproduce {
+
+Options parse_options(int argc, char** argv, const Options& defaults, const std::vector<std::string>& data_sets) {
+  Options options = defaults;
+  for (int i = 1; i < argc; i += 2) {
+    const std::string name = argv[i];
+    if (i + 1 == argc) throw std::invalid_argument(name + " wants a value");
+    const std::string value = argv[i + 1];
+    if (name == "--sets") {
+      options.sets = std::max(1, std::stoi(value));
+    } else if (name == "--seed") {
+      options.protocol.seed = std::stoull(value);
+    } else if (name == "--restarts") {
+      options.protocol.restarts = std::stoi(value);
+    } else if (name == "--start") {
+      options.protocol.start = std::stod(value);
+    } else if (name == "--scale") {
+      options.protocol.scales = {std::stod(value)};
+    } else if (name == "--threads") {
+      options.threads = std::max(1, std::stoi(value));
+    } else if (name == "--only") {
+      options.only = value;
+    } else if (name == "--data") {
+      options.data = value;
+    } else {
+      throw std::invalid_argument("unknown option " + name +
+                                  "; there are --sets --seed --restarts --start --scale --threads --only --data");
+    }
+  }
+  if (!options.only.empty() && std::find(data_sets.begin(), data_sets.end(), options.only) == data_sets.end()) {
+    std::string known;
+    for (const std::string& name : data_sets) known += (known.empty() ? "" : ", ") + name;
+    throw std::invalid_argument("--only takes one of " + known + ", not " + options.only);
+  }
+  return options;
+}
+
+}  // namespace reproduce

@@ -1,0 +1,25 @@
+#pragma once
+// The command line of the robust regression programs.
+
+#include "robust_protocol.hpp"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace reproduce {
+
+struct Options {
+  int sets = 10;
+  int threads = 1;
+  std::string only = {};  ///< One data set instead of all.
+  std::filesystem::path data = "data";
+  Protocol protocol;
+};
+
+/// --sets --seed --restarts --start --scale --threads --only --data, each with a value; --only takes one of
+/// `data_sets`. Throws std::invalid_argument.
+[[nodiscard]] Options parse_options(int argc, char** argv, const Options& defaults,
+                                    const std::vector<std::string>& data_sets);
+
+}  // namespace reproduce
