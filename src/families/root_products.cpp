@@ -108,8 +108,8 @@ ProjectedRoot RootProducts::project(Vector entries) const {
   for (const RootBlock& at : pattern_->blocks) {
     const Matrix root = pattern_->block(at, out.entries);
     parallel_blocks(rows_, rows_per_chunk, threads_, [&](Index begin, Index end) {
-      out.panel.block(begin, at.panel_begin, end - begin, root.rows()) =
-          times_transposed(dense_->block(begin, at.column_begin, end - begin, root.cols()), root);
+      set_times_transposed(dense_->block(begin, at.column_begin, end - begin, root.cols()), root,
+                           out.panel.block(begin, at.panel_begin, end - begin, root.rows()));
     });
   }
   return out;
@@ -154,6 +154,8 @@ Matrix RootProducts::inner(const std::vector<const ProjectedRoot*>& roots, const
         weight(j, k) = roots[pair_at(k).first]->entries(e) * roots[pair_at(k).second]->entries(e);
       }
     const std::vector<Matrix> stacked = keeps_panel_ ? std::vector<Matrix>() : stacked_blocks(roots);
+    Index tallest = 0;
+    for (const Matrix& block : stacked) tallest = std::max(tallest, block.rows());
     const BlasThreads one_each(1);
     parallel_blocks(rows_, rows_per_chunk, threads_, [&](Index begin, Index end) {
       auto sums = out.middleRows(begin, end - begin);
@@ -165,11 +167,12 @@ Matrix RootProducts::inner(const std::vector<const ProjectedRoot*>& roots, const
                            roots[pair_at(k).second]->panel.middleRows(begin, end - begin), sums.col(k));
         return;
       }
+      Matrix scratch(end - begin, tallest);  // One for all blocks: large allocations in several threads are slow.
       for (std::size_t b = 0; b < p.blocks.size(); ++b) {
         const RootBlock& at = p.blocks[b];
         const Index height = at.row_end - at.row_begin;
-        const Matrix panels =
-            times_transposed(rows.middleCols(at.column_begin, at.column_end - at.column_begin), stacked[b]);
+        auto panels = scratch.leftCols(stacked[b].rows());
+        set_times_transposed(rows.middleCols(at.column_begin, at.column_end - at.column_begin), stacked[b], panels);
         const auto panel = [&](std::size_t root) {
           return panels.middleCols(static_cast<Index>(root) * height, height);
         };
@@ -213,11 +216,14 @@ Matrix RootProducts::inner(const std::vector<const ProjectedRoot*>& roots, const
 
 void RootProducts::gather_panels(const std::vector<WeightedRoot>& roots, Vector& out) const {
   const BlasThreads one_each(1);
-  Matrix weighted = Matrix::Zero(rows_, pattern_->panel_rows);
+  Matrix weighted(rows_, pattern_->panel_rows);
   parallel_blocks(rows_, rows_per_chunk, threads_, [&](Index begin, Index end) {
-    for (const WeightedRoot& w : roots)
-      weighted.middleRows(begin, end - begin) +=
-          w.weight->segment(begin, end - begin).asDiagonal() * w.root->panel.middleRows(begin, end - begin);
+    const auto scaled = [&](const WeightedRoot& w) {
+      return w.weight->segment(begin, end - begin).asDiagonal() * w.root->panel.middleRows(begin, end - begin);
+    };
+    auto rows = weighted.middleRows(begin, end - begin);
+    rows = scaled(roots.front());
+    for (std::size_t a = 1; a < roots.size(); ++a) rows += scaled(roots[a]);
   });
   for (const RootBlock& at : pattern_->blocks)
     parallel_blocks(at.column_end - at.column_begin, columns_per_tile, threads_, [&](Index begin, Index end) {

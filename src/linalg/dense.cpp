@@ -99,18 +99,21 @@ void add_outer(double alpha, ConstMatrixView a, double beta, MatrixView c) {
 
 namespace {
 
-Matrix product(ConstMatrixView a, CBLAS_TRANSPOSE ta, ConstMatrixView b, CBLAS_TRANSPOSE tb) {
-  const Index rows = ta == CblasNoTrans ? a.rows() : a.cols();
+void set_product(ConstMatrixView a, CBLAS_TRANSPOSE ta, ConstMatrixView b, CBLAS_TRANSPOSE tb, MatrixView out) {
   const Index inner = ta == CblasNoTrans ? a.cols() : a.rows();
-  const Index cols = tb == CblasNoTrans ? b.cols() : b.rows();
-  Matrix out(rows, cols);
-  if (out.size() == 0) return out;
+  if (out.size() == 0) return;
   if (inner == 0) {
     out.setZero();
-    return out;
+    return;
   }
-  cblas_dgemm(CblasColMajor, ta, tb, as_int(rows), as_int(cols), as_int(inner), 1.0, a.data(), leading(a.outerStride()),
-              b.data(), leading(b.outerStride()), 0.0, out.data(), leading(rows));
+  cblas_dgemm(CblasColMajor, ta, tb, as_int(out.rows()), as_int(out.cols()), as_int(inner), 1.0, a.data(),
+              leading(a.outerStride()), b.data(), leading(b.outerStride()), 0.0, out.data(),
+              leading(out.outerStride()));
+}
+
+Matrix product(ConstMatrixView a, CBLAS_TRANSPOSE ta, ConstMatrixView b, CBLAS_TRANSPOSE tb) {
+  Matrix out(ta == CblasNoTrans ? a.rows() : a.cols(), tb == CblasNoTrans ? b.cols() : b.rows());
+  set_product(a, ta, b, tb, out);
   return out;
 }
 
@@ -119,6 +122,9 @@ Matrix product(ConstMatrixView a, CBLAS_TRANSPOSE ta, ConstMatrixView b, CBLAS_T
 Matrix times(ConstMatrixView a, ConstMatrixView b) { return product(a, CblasNoTrans, b, CblasNoTrans); }
 Matrix transposed_times(ConstMatrixView a, ConstMatrixView b) { return product(a, CblasTrans, b, CblasNoTrans); }
 Matrix times_transposed(ConstMatrixView a, ConstMatrixView b) { return product(a, CblasNoTrans, b, CblasTrans); }
+void set_times_transposed(ConstMatrixView a, ConstMatrixView b, MatrixView out) {
+  set_product(a, CblasNoTrans, b, CblasTrans, out);
+}
 
 void mirror_lower(Matrix& a) {
   // Tiles keep both the read and the strided write in cache.
