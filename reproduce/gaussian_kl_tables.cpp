@@ -190,6 +190,7 @@ class Average {
     sum_ += x;
     squares_ += x * x;
   }
+  [[nodiscard]] int count() const { return count_; }
   [[nodiscard]] double mean() const { return sum_ / count_; }
   [[nodiscard]] double error() const {
     return count_ > 1 ? std::sqrt(std::max(0.0, squares_ / count_ - mean() * mean()) / (count_ - 1)) : 0.0;
@@ -214,8 +215,12 @@ struct Cell {
   static Index model_rows(const Model& model) { return std::get<Matrix>(model.design).rows(); }
 };
 
+/// With fewer a standard error says little.
+constexpr int fewest_sets_for_verdict = 5;
+
 /// Beyond two standard errors of the difference and the rounding of print.
 const char* verdict(const Cell& ours, const Published& theirs) {
+  if (ours.bound.count() < fewest_sets_for_verdict) return "";
   const double allowance = 0.005 + 2.0 * std::hypot(ours.bound.error(), theirs.bound_error);
   const double difference = ours.bound.mean() - theirs.bound;
   return difference > allowance ? "above" : difference < -allowance ? "BELOW" : "equal";

@@ -12,7 +12,8 @@ Options parse_options(int argc, char** argv, const Options& defaults, const std:
     if (i + 1 == argc) throw std::invalid_argument(name + " wants a value");
     const std::string value = argv[i + 1];
     if (name == "--sets") {
-      options.sets = std::max(1, std::stoi(value));
+      options.sets = std::stoi(value);
+      if (options.sets < 2) throw std::invalid_argument("--sets wants at least 2, for standard errors");
     } else if (name == "--seed") {
       options.protocol.seed = std::stoull(value);
     } else if (name == "--restarts") {

@@ -42,7 +42,7 @@ struct Kl {
       0.0;  ///< GB that the fit may take beyond the model, estimated beforehand; 0 for all of the machine's.
   int max_iterations = 500;
   double tolerance = 1e-8;  ///< Stop when the site equations hold to this, in posterior standard deviations.
-  int starts = 3;           ///< Starts for sites that are not log-concave; the best bound is kept.
+  int starts = 4;           ///< Starts for sites that are not log-concave; the best bound is kept.
 };
 
 /// Which updates EP makes.

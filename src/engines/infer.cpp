@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 
 namespace gaussmith {
@@ -18,6 +19,8 @@ namespace {
 
 /// A precision this small beside that of its marginal is rounding of zero, not an outlier.
 constexpr double negligible = 1e-6;
+/// Matrices up to this size are not worth a second BLAS thread, which spins for a while after each call.
+constexpr Index smallest_for_threads = 200;
 
 }  // namespace
 
@@ -30,7 +33,8 @@ Posterior infer(const Model& model, const Method& method, const Run& run) {
 
   auto state = std::make_shared<Posterior::State>(model, method);
   state->threads = resolve_threads(run.threads);
-  const BlasThreads blas(state->threads);
+  const bool small = std::max(model.rows(), model.dimension()) <= smallest_for_threads;
+  const BlasThreads blas(small ? 1 : state->threads);
   std::visit([&](const auto& m) { run_engine(m, run, *state); }, method);
   state->report.negative_precisions =
       static_cast<int>((state->sites.precision.array() * state->latent.variance.array() < -negligible).count());

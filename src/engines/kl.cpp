@@ -23,6 +23,9 @@ void check_kl_covariance(const std::string& text) {
 
 namespace {
 
+/// What stands for the prior's variance where it is wider, or where there is none.
+constexpr double widest_start = 1e8;
+
 /// Where to begin; the core is factorised there. Empty where K^-1 + T is not positive definite.
 using Start = std::optional<KlStart>;
 
@@ -61,6 +64,15 @@ Start trusting_start(GaussianCore& core, const SiteRows& sites, KlStart start) {
   return start;
 }
 
+/// As wide as the prior, so that every mode is seen at once: narrow heavy-tailed sites hide them from one another.
+Start wide_start(GaussianCore& core, const SiteRows& sites) {
+  LatentPoint centre = core.centre();
+  Vector d_variance;
+  const Vector variance = core.prior_variances().cwiseMin(widest_start);
+  sites.expectation(centre.eta, variance, nullptr, nullptr, &d_variance);
+  return factorised(core, {(-2.0 * d_variance).cwiseMax(0.0), std::move(centre)});
+}
+
 /// A mean pulled towards responses drawn from the prior's marginals.
 Start scattered_start(GaussianCore& core, const SiteRows& sites, const KlStart& start, Random& random) {
   if (!core.factorise(start.precision)) return {};
@@ -93,7 +105,9 @@ Climb best_of_starts(const Kl& options, const Run& run, GaussianCore& core, cons
   int iterations = best.report.iterations;
   bool best_is_last = true;
   for (int s = 1; s < options.starts && best.report.status != Status::stopped; ++s) {
-    const Start start = s == 1 ? trusting_start(core, sites, *first) : scattered_start(core, sites, *first, random);
+    const Start start = s == 1   ? trusting_start(core, sites, *first)
+                        : s == 3 ? wide_start(core, sites)
+                                 : scattered_start(core, sites, *first, random);
     best_is_last = false;
     if (!start) continue;
     Climb other = climb(*start);

@@ -16,8 +16,8 @@ constexpr double gigabyte = 1e9;
 /// Multiplications of one factorisation with its variances beyond which `auto` takes a constrained family: about a
 /// minute of two cores, ten times over in a fit.
 constexpr double most_operations = 4e12;
-/// The sizes of chevrons that `auto` tries, the widest first; 0 is the diagonal.
-constexpr Index chevron_sizes[] = {50, 20, 10, 5, 0};
+/// The widest chevron that `auto` takes.
+constexpr Index widest_chevron = 50;
 
 bool has_dense_prior(const Model& model) {
   return std::holds_alternative<DenseGaussian>(model.prior) || std::holds_alternative<GaussianProcess>(model.prior);
@@ -60,10 +60,10 @@ class Chooser {
     const std::string why =
         fits ? fmt::format("full would take {:.1g} multiplications a step", operations)
              : fmt::format("full would need {} of {}", memory_in_words(bytes), memory_in_words(limit_));
-    for (const Index size : chevron_sizes) {
+    for (Index size = std::min(widest_chevron, model_.dimension()); size >= 0; --size) {
       const CovarianceFamily family =
           size > 0 ? CovarianceFamily{FamilyKind::chevron, size} : CovarianceFamily{FamilyKind::diagonal};
-      if (size > model_.dimension() || (size > 0 && needed(family) > limit_)) continue;
+      if (size > 0 && needed(family) > limit_) continue;
       return take(family, fmt::format("kl.covariance auto: {}, because {}", to_string(family), why));
     }
     return take({FamilyKind::diagonal});

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace gaussmith {
@@ -14,7 +15,7 @@ void run_kl_family(const Kl& options, const KlCovariance& covariance, const Run&
   how.tolerance = options.tolerance;
   how.max_iterations = options.max_iterations;
   how.seed = run.seed;
-  how.starts = 2 * options.starts;  // Starts come in pairs, a direction and its opposite.
+  how.starts = std::max(1, 2 * (options.starts - 1));  // Pairs, a direction and its opposite.
   how.basis = options.basis;
   if (run.warm_start != nullptr) how.warm = {run.warm_start->state().family.get(), &run.warm_start->sites()};
   FamilyFit fit = fit_family(state.model, covariance.family, how, state.threads, run.progress);

@@ -214,8 +214,7 @@ class KlAscent {
     const double predicted = std::max(0.0, 0.5 * mismatch.dot(now_.variance - next.variance));
     // Of the point that is left: a proposal with a precision out of all proportion must not excuse its own bound. Of
     // the bound's parts, which round as they are even where their sum is near zero.
-    const double slack =
-        rounding_of(now_.precision) * (1.0 + std::abs(now_.mean.objective) + std::abs(core_.half_log_det()));
+    const double slack = rounding_of(now_.precision) * (1.0 + std::abs(now_.mean.objective) + std::abs(now_.bound));
     const bool gains = next.bound >= now_.bound + sufficient_increase * predicted - slack;
     const bool settles = next.residual < 0.5 * now_.residual &&
                          next.bound >= now_.bound - expectation_error * (1.0 + std::abs(now_.mean.objective));

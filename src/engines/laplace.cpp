@@ -30,7 +30,7 @@ constexpr double escape_size = 0.1;
 constexpr double largest_last_step = 1e-4;
 
 /// The log joint along with the point it belongs to: sum log t - 1/2 |u|^2.
-struct Ascent {
+struct ModeAscent {
   LatentPoint point;
   double objective;
 };
@@ -44,7 +44,7 @@ class ModeSearch {
     now_ = evaluate(core_.centre());
     if (warm != nullptr && warm->sites().precision.size() == sites_.rows() &&
         core_.factorise(warm->sites().precision)) {
-      const Ascent warmer = evaluate(core_.mean(warm->sites().shift));
+      const ModeAscent warmer = evaluate(core_.mean(warm->sites().shift));
       // The negation also replaces a centre at which the sites vanish.
       if (!(warmer.objective < now_.objective) && std::isfinite(warmer.objective)) now_ = warmer;
     }
@@ -102,11 +102,11 @@ class ModeSearch {
     shift_ = step.shift;
   }
 
-  [[nodiscard]] const Ascent& now() const { return now_; }
+  [[nodiscard]] const ModeAscent& now() const { return now_; }
   [[nodiscard]] SiteApproximation site_parameters() const { return {precision_, shift_}; }
 
  private:
-  [[nodiscard]] Ascent evaluate(LatentPoint point) const {
+  [[nodiscard]] ModeAscent evaluate(LatentPoint point) const {
     const double objective = sites_.total(point.eta) - 0.5 * core_.inner(point, point);
     return {std::move(point), objective};
   }
@@ -142,7 +142,7 @@ class ModeSearch {
       idle_steps_ = report_.residual < 0.5 * best_residual_ ? 0 : idle_steps_ + 1;
       best_residual_ = std::min(best_residual_, report_.residual);
       if (idle_steps_ >= max_idle_steps) return false;
-      Ascent next = evaluate(target);
+      ModeAscent next = evaluate(target);
       if (!std::isfinite(next.objective)) return false;
       now_ = std::move(next);
       return true;
@@ -199,7 +199,7 @@ class ModeSearch {
   const Run& run_;
   Report& report_;
   Random random_;
-  Ascent now_;
+  ModeAscent now_;
   Vector first_, second_, precision_, shift_;
   SiteApproximation usable_;  // The last site parameters that could be factorised.
   double best_residual_ = std::numeric_limits<double>::infinity();

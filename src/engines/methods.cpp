@@ -27,7 +27,7 @@ const std::vector<Entry>& entries() {
       {Laplace{}, "laplace", "approximation", "smooth",
        "Gaussian at a posterior mode with the curvature there; the cheapest, and a mode for every smooth site"},
       {Kl{}, "kl", "lower-bound", "unbounded support",
-       "Gaussian closest to the posterior in KL(q, p): the tightest Gaussian lower bound on the evidence"},
+       "Gaussian closest to the posterior in KL(q, p): the best lower bound on the evidence in its covariance family"},
       {Ep{}, "ep", "approximation", "all",
        "Expectation propagation: moments matched site by site, escalating by itself; usually the most accurate"},
   };

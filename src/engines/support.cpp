@@ -21,8 +21,10 @@ constexpr Index least_values_a_row = 128;
 }  // namespace
 
 void check_support(const Vector& prior_mean, const Vector& prior_variance, const SiteRows& sites) {
-  constexpr double widest = 100.0;  // Where there is no Gaussian factor.
-  const Vector width = prior_variance.unaryExpr([&](double v) { return std::isfinite(v) ? std::sqrt(v) : widest; });
+  // Beyond 50 from the centre e^(e^eta) and the like may overflow, which is not a lack of support.
+  constexpr double widest = 50.0 / 8.0;
+  const Vector width =
+      prior_variance.unaryExpr([&](double v) { return std::isfinite(v) ? std::min(std::sqrt(v), widest) : widest; });
   Vector value;
   for (const double z : {0.0, -0.5, 0.5, -1.0, 1.0, -2.0, 2.0, -4.0, 4.0, -8.0, 8.0})
     sites.log_density(prior_mean + z * width, &value);

@@ -72,12 +72,27 @@ AscentResult ascend(const FamilyObjective& objective, Vector mean, Vector root, 
   }
   FamilyDirection last;
   bool has_last = false;
+  int moves = 0;  // Since the moments were last computed and not moved.
+  const auto refresh = [&] {
+    result.point = objective.at(result.point.at.mean, result.point.at.root.entries);
+    last.inner_point = last.inner_self = Vector();
+    moves = 0;
+  };
   for (;; ++result.iterations) {
     FamilyGradient gradient;
-    FamilyStep step = model.step(result.point, gradient);
-    ++result.products;
-    result.largest_gradient = gradient.largest();
-    result.residual = std::sqrt(std::max(0.0, step.mean_decrement) + std::max(0.0, step.root_decrement));
+    FamilyStep step;
+    const auto look = [&] {
+      step = model.step(result.point, gradient);
+      ++result.products;
+      result.largest_gradient = gradient.largest();
+      result.residual = std::sqrt(std::max(0.0, step.mean_decrement) + std::max(0.0, step.root_decrement));
+    };
+    look();
+    // A certificate is given at moments that are what they are called.
+    if (moves > 0 && reached(result, options)) {
+      refresh();
+      look();
+    }
     if (over(result, options, "ascent")) break;
     FamilyDirection direction = objective.direction(std::move(step.mean), std::move(step.root), std::move(step.eta));
     std::vector<const FamilyDirection*> directions = {&direction};
@@ -94,18 +109,21 @@ AscentResult ascend(const FamilyObjective& objective, Vector mean, Vector root, 
       directions.pop_back();
       rose = plane_search(objective, directions, result.point, taken);
     }
+    if (!rose && moves > 0) {
+      // Drifted moments may hide the way up.
+      refresh();
+      has_last = false;
+      continue;
+    }
     if (!rose) {
       result.status = Status::stalled;
       break;
     }
     last = std::move(taken);
     has_last = true;
-    if (result.iterations % refresh_every == refresh_every - 1) {
-      result.point = objective.at(result.point.at.mean, result.point.at.root.entries);
-      last.inner_point = last.inner_self = Vector();
-    }
+    if (++moves == refresh_every) refresh();
   }
-  if (result.iterations > 0) result.point = objective.at(result.point.at.mean, result.point.at.root.entries);
+  if (moves > 0) refresh();
   return result;
 }
 

@@ -61,6 +61,11 @@ CovarianceFamily parse_family(std::string_view text) {
   if (sized && kind == "factor") return {FamilyKind::factor, parse_size(kind, size, 1)};
   if (sized && kind == "sparse" && !size.empty())
     return {FamilyKind::sparse, 0, read_pattern(std::string(size)), std::string(size)};
+  if (!sized && (kind == "banded" || kind == "chevron" || kind == "subspace" || kind == "factor"))
+    throw InvalidOption(fmt::format("kl.covariance {}: a size is missing; accepted are {}", kind, accepted));
+  if (sized && (kind == "full" || kind == "diagonal"))
+    throw InvalidOption(fmt::format("kl.covariance {}: this family has no size; write {}", text, kind));
+  if (kind == "sparse") throw InvalidOption("kl.covariance sparse: a pattern file is missing; write sparse:FILE");
   throw InvalidOption(fmt::format("kl.covariance: there is no family \"{}\"; accepted are {}", text, accepted));
 }
 
@@ -86,8 +91,8 @@ std::string to_string(const CovarianceFamily& family) {
 
 void check_family(const CovarianceFamily& family, Index dimension) {
   if (family.size < 0 || family.size > dimension)
-    throw InvalidOption(fmt::format("kl.covariance {}: the size must lie between 0 and the dimension {}",
-                                    to_string(family), dimension));
+    throw InvalidOption(
+        fmt::format("kl.covariance {}: the size must not exceed the dimension {}", to_string(family), dimension));
   if (family.kind != FamilyKind::sparse) return;
   std::vector<bool> diagonal(static_cast<std::size_t>(dimension), false);
   for (const auto& [i, j] : family.entries) {

@@ -95,6 +95,11 @@ ModelSpace make_space(const Model& model, const CovarianceFamily& family, Basis 
   space.root_prior = space.mean_prior;
   if (!subspace) {
     // A family of a singular prior lives in fewer dimensions.
+    if (family.kind == FamilyKind::sparse && space.dimension() < d)
+      throw InvalidOption(fmt::format(
+          "kl.covariance {}: the prior covariance has rank {} of {}, so that there are fewer whitened "
+          "weights than the pattern is for; use full, diagonal, banded:B, chevron:K, subspace:K or factor:K",
+          to_string(family), space.dimension(), d));
     CovarianceFamily here = family;
     here.size = std::min(here.size, space.dimension());
     space.pattern = make_pattern(here, space.dimension());

@@ -21,24 +21,54 @@ constexpr double spread = 0.7;
 /// Residual at which one of several starts is compared with the others: the bound can then rise by about 1e-3.
 constexpr double rough_tolerance = 0.03;
 
-std::string describe(const AscentResult& result, const FamilyOptions& options, bool concave) {
+std::string describe(const AscentResult& result, bool concave) {
   const char* where = concave ? "the maximum of a concave bound" : "a maximum of the bound, which may be local";
   switch (result.status) {
     case Status::converged:
-      return fmt::format("{}: residual {:.2g}, largest gradient {:.2g}", where, result.residual,
-                         result.largest_gradient);
+      return fmt::format("{}, largest gradient {:.2g}", where, result.largest_gradient);
     case Status::iteration_limit:
-      return fmt::format("stopped after {} iterations with residual {:.2g} (tolerance {:.2g})", result.iterations,
-                         result.residual, options.tolerance);
+      return "no optimum within the iterations allowed; raise kl.max_iterations";
     case Status::stalled:
-      return fmt::format("the bound rises no further in double precision; residual {:.2g} (tolerance {:.2g})",
-                         result.residual, options.tolerance);
+      return "no step raises the bound any further";
     case Status::numerical_failure:
       return "the bound is not finite at the start: some E[log t] is not a number or too large";
     case Status::stopped:
       break;
   }
   return "stopped by the progress callback";
+}
+
+/// Beyond this dimension only columns without entries and too few rows are looked for.
+constexpr Index largest_gram = 2000;
+/// A pivot of the scaled Gram matrix this small is rounding.
+constexpr double smallest_pivot = 1e-13;
+
+/// Without a Gaussian factor the evidence is infinite where the rows leave a direction of the weights open.
+void check_determined(const Model& model) {
+  if (!std::holds_alternative<NoGaussian>(model.prior) || std::holds_alternative<Identity>(model.design)) return;
+  const Index d = model.dimension();
+  const auto refuse = [] {
+    throw InvalidModel("kl: the sites leave some weights undetermined; give the prior a Gaussian factor or add rows");
+  };
+  if (model.rows() < d) refuse();
+  const auto* dense = std::get_if<Matrix>(&model.design);
+  const auto* sparse = std::get_if<SparseMatrix>(&model.design);
+  Vector lengths = Vector::Zero(d);
+  if (dense) lengths = dense->colwise().norm();
+  if (sparse)
+    for (Index n = 0; n < sparse->rows(); ++n)
+      for (SparseMatrix::InnerIterator it(*sparse, n); it; ++it)
+        lengths(it.col()) = std::hypot(lengths(it.col()), it.value());
+  if (!(lengths.array() > 0.0).all()) refuse();
+  if (d > largest_gram) return;
+  const Vector scale = lengths.cwiseInverse();
+  Matrix gram = Matrix::Zero(d, d);
+  if (dense) add_gram(1.0, *dense * scale.asDiagonal(), 0.0, gram);
+  if (sparse) {
+    const SparseMatrix scaled = *sparse * scale.asDiagonal();
+    gram = SparseMatrix(scaled.transpose() * scaled);
+  }
+  if (!cholesky(gram) || (gram.diagonal().array().square() < smallest_pivot).any()) refuse();
 }
 
 /// The best of several starts: the first warm, or else at the prior mean with a diagonal root, the others moved at
@@ -109,6 +139,7 @@ AscentResult fit_from_starts(const FamilyObjective& objective, const ModelSpace&
 FamilyFit fit_family(const Model& model, const CovarianceFamily& family, const FamilyOptions& options, int threads,
                      const std::function<Next(const Iteration&)>& progress) {
   check_family(family, model.dimension());
+  check_determined(model);
   ModelSpace model_space = make_space(model, family, options.basis, threads);
   const SiteRows sites(model.sites, threads);
   FamilyFit fit;
@@ -140,7 +171,7 @@ FamilyFit fit_family(const Model& model, const CovarianceFamily& family, const F
   fit.d_variance = result.point.d_variance;
   fit.bound = result.point.value;
   fit.status = result.status;
-  fit.message = describe(result, options, fit.concave);
+  fit.message = describe(result, fit.concave && family.kind != FamilyKind::subspace);
   fit.iterations = result.iterations;
   fit.products = result.products;
   fit.residual = result.residual;

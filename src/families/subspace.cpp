@@ -33,7 +33,11 @@ Matrix projected_design(const FamilyObjective& objective, const Matrix& basis) {
     out.leftCols(k) = basis.transpose();
     squares.setOnes();
   }
-  out.col(k) = (squares - out.leftCols(k).rowwise().squaredNorm()).cwiseMax(0.0).cwiseSqrt();
+  // Nothing is left of the whole space but rounding.
+  if (k == basis.cols())
+    out.col(k).setZero();
+  else
+    out.col(k) = (squares - out.leftCols(k).rowwise().squaredNorm()).cwiseMax(0.0).cwiseSqrt();
   return out;
 }
 

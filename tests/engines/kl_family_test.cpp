@@ -6,6 +6,7 @@
 #include "support/dense.hpp"
 #include "support/models.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -112,8 +113,15 @@ TEST(KlFamily, AutoTakesFullWhereItFitsAndLessWhereItDoesNot) {
   const auto note = [&](double memory) { return fit(memory).notes.at(0); };
   EXPECT_NE(note(0.0).find("auto: full"), std::string::npos) << note(0.0);
   EXPECT_NE(note(0.005).find("auto: chevron:50, because full would need"), std::string::npos) << note(0.005);
-  EXPECT_NE(note(0.0015).find("auto: chevron:20"), std::string::npos) << note(0.0015);
-  EXPECT_NE(note(0.0006).find("auto: diagonal"), std::string::npos) << note(0.0006);
+  // The widest that fits: one more row is refused.
+  const std::string narrower = note(0.0015);
+  const auto at = narrower.find("auto: chevron:");
+  ASSERT_NE(at, std::string::npos) << narrower;
+  const int size = std::stoi(narrower.substr(at + 14));
+  EXPECT_LT(size, 50);
+  EXPECT_THROW((void)infer(model, Kl{.covariance = fmt::format("chevron:{}", size + 1), .memory = 0.0015}),
+               InvalidOption);
+  EXPECT_NE(note(0.00057).find("auto: diagonal"), std::string::npos) << note(0.00057);
   EXPECT_THROW((void)fit(0.0001), InvalidOption);
   EXPECT_THROW((void)infer(model, Kl{.covariance = "full", .memory = 0.005}), InvalidOption);
   EXPECT_THROW((void)infer(model, Kl{.covariance = "chevron:300", .memory = 0.005}), InvalidOption);
@@ -133,6 +141,52 @@ TEST(KlFamily, WhatDoesNotSuitTheModelIsRefused) {
   const Posterior q = infer(process, Kl{.covariance = "diagonal", .basis = Basis::whitened});
   EXPECT_TRUE(q.report().converged());
   EXPECT_LT(q.log_evidence().value, infer(process, Kl{}).log_evidence().value + 1e-9);
+}
+
+TEST(KlFamily, SingularPriorsHaveNoPatternOfAllWeights) {
+  Model process = testing::process_model("poisson", 6, 2);
+  auto& inputs = std::get<GaussianProcess>(process.prior).inputs;
+  inputs.row(1) = inputs.row(0);
+  const std::string file = ::testing::TempDir() + "gaussmith_pattern_of_six.txt";
+  {
+    std::ofstream out(file);
+    for (int i = 0; i < 6; ++i) out << i << ' ' << i << '\n';
+    out << "0 5\n";
+  }
+  EXPECT_THROW((void)infer(process, Kl{.covariance = "sparse:" + file, .basis = Basis::whitened}), InvalidOption);
+}
+
+TEST(KlFamily, WeightsThatNoRowSeesAreRefusedWithoutAGaussianFactor) {
+  Matrix twice(3, 2);
+  twice << 1.0, 1.0, 1.0, 1.0, 2.0, 2.0;
+  Matrix unseen(3, 2);
+  unseen << 1.0, 0.0, 1.0, 0.0, 2.0, 0.0;
+  for (const Matrix& rows : {twice, unseen})
+    for (const Design& design : {Design(rows), Design(SparseMatrix(rows.sparseView()))})
+      for (const char* family : {"full", "diagonal", "banded:1", "chevron:2", "subspace:2", "factor:1"}) {
+        const Model model{.prior = NoGaussian{2},
+                          .design = design,
+                          .offset = {},
+                          .sites = {observe("laplace", Vector::Ones(3), {{"scale", Vector::Ones(1)}})}};
+        EXPECT_THROW((void)infer(model, Kl{.covariance = family}), InvalidModel) << family;
+      }
+}
+
+TEST(KlFamily, CertificatesHoldAtFreshMoments) {
+  // Sites so narrow that steps shrink by many orders: moments carried along from step to step drift away.
+  Matrix rows(2, 2);
+  rows << 1.0, 0.0, 1.0, 1.0;
+  const Model model{.prior = Isotropic{Vector::Zero(2), 1.0},
+                    .design = rows,
+                    .offset = {},
+                    .sites = {observe("laplace", Eigen::Vector2d(1.0, -1.0), {{"scale", Vector::Constant(1, 1e-4)}})}};
+  const double full = infer(model, Kl{.covariance = "full"}).log_evidence().value;
+  for (const char* family : {"banded:1", "chevron:2", "subspace:2"}) {
+    const Posterior q = infer(model, Kl{.covariance = family});
+    EXPECT_NEAR(q.report().history.back().objective, q.log_evidence().value, 1e-9) << family;
+    EXPECT_TRUE(q.report().converged()) << family;
+    EXPECT_NEAR(q.log_evidence().value, full, 1e-7) << family;
+  }
 }
 
 TEST(KlFamily, PatternsFromFilesEqualTheFamiliesTheySpell) {

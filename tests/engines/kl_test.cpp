@@ -289,6 +289,34 @@ TEST(Kl, TheBoundNeverFallsHoweverWideThePrior) {
     }
 }
 
+TEST(Kl, AWideStartSeesTheModesThatNarrowSitesHide) {
+  // Noise of scale 1e-2 under a prior of variance 1e6: a narrow Gaussian sees a few rows and is content.
+  for (const unsigned seed : {1U, 2U, 3U}) {
+    const Matrix h = random_matrix(300, 5, seed);
+    const Vector y = 200.0 * (h * random_vector(5, seed + 10)) + 0.01 * random_vector(300, seed + 20);
+    const Model model{.prior = Isotropic{Vector::Zero(5), 1e6},
+                      .design = h,
+                      .offset = {},
+                      .sites = {observe("student-t", y, {{"scale", one(0.01)}, {"nu", one(2.5)}})}};
+    const double full = infer(model, Kl{}).log_evidence().value;
+    EXPECT_GE(full, infer(model, Kl{.covariance = "diagonal"}).log_evidence().value - 1e-6) << seed;
+  }
+}
+
+TEST(Kl, OverflowIsNoLackOfSupport) {
+  // log t = 0.3 eta - e^eta without a Gaussian factor: at eta = 800 it is -inf in double precision only.
+  CustomLikelihood gumbel;
+  gumbel.log_density = [](double eta, double) { return 0.3 * eta - std::exp(eta); };
+  gumbel.log_concave = true;
+  const Model model{.prior = NoGaussian{1}, .design = Identity{}, .offset = {}, .sites = {observe(gumbel, one(0))}};
+  const Posterior q = infer(model, Kl{});
+  EXPECT_TRUE(q.report().converged()) << q.report().brief();
+  // The best m and v by hand: 0.3 = e^(m + v/2) and 1/v = e^(m + v/2).
+  const double v = 1.0 / 0.3;
+  EXPECT_NEAR(q.latent().variance(0), v, 1e-6);
+  EXPECT_NEAR(q.latent().mean(0), std::log(0.3) - v / 2, 1e-6);
+}
+
 TEST(Kl, TakesKinksAndJumps) {
   // A step down by 3 at 0.5: E = -3 P(x > 0.5). A tent: E|x - 1| in closed form.
   CustomLikelihood step;
