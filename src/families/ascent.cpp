@@ -11,6 +11,8 @@ namespace {
 
 /// Moments move by recurrences along steps; after this many steps they are computed anew.
 constexpr int refresh_every = 25;
+/// The share of a residual that the drift of the moments may have in it.
+constexpr double harmless_drift = 0.1;
 /// Variance at which the sites are asked for their first precision, at most: large prior variances would overflow
 /// e^eta.
 constexpr double starting_variance = 1.0;
@@ -73,10 +75,16 @@ AscentResult ascend(const FamilyObjective& objective, Vector mean, Vector root, 
   FamilyDirection last;
   bool has_last = false;
   int moves = 0;  // Since the moments were last computed and not moved.
+  // Returns how far they had drifted, in standard deviations and as a part of the variances.
   const auto refresh = [&] {
+    const Vector eta = std::move(result.point.at.eta);
+    const Vector variance = std::move(result.point.variance);
     result.point = objective.at(result.point.at.mean, result.point.at.root.entries);
     last.inner_point = last.inner_self = Vector();
     moves = 0;
+    const Vector& now = result.point.variance;
+    return std::max((eta - result.point.at.eta).cwiseQuotient(now.cwiseSqrt()).cwiseAbs().maxCoeff(),
+                    (variance - now).cwiseQuotient(now).cwiseAbs().maxCoeff());
   };
   for (;; ++result.iterations) {
     FamilyGradient gradient;
@@ -88,11 +96,10 @@ AscentResult ascend(const FamilyObjective& objective, Vector mean, Vector root, 
       result.residual = std::sqrt(std::max(0.0, step.mean_decrement) + std::max(0.0, step.root_decrement));
     };
     look();
-    // A certificate is given at moments that are what they are called.
-    if (moves > 0 && reached(result, options)) {
-      refresh();
+    // A certificate is given at moments that are what they are called: where they had drifted, it is made anew.
+    if (moves > 0 && reached(result, options) &&
+        !(refresh() * std::sqrt(static_cast<double>(objective.rows())) < harmless_drift * result.residual))
       look();
-    }
     if (over(result, options, "ascent")) break;
     FamilyDirection direction = objective.direction(std::move(step.mean), std::move(step.root), std::move(step.eta));
     std::vector<const FamilyDirection*> directions = {&direction};
@@ -111,7 +118,7 @@ AscentResult ascend(const FamilyObjective& objective, Vector mean, Vector root, 
     }
     if (!rose && moves > 0) {
       // Drifted moments may hide the way up.
-      refresh();
+      (void)refresh();
       has_last = false;
       continue;
     }
@@ -121,9 +128,9 @@ AscentResult ascend(const FamilyObjective& objective, Vector mean, Vector root, 
     }
     last = std::move(taken);
     has_last = true;
-    if (++moves == refresh_every) refresh();
+    if (++moves == refresh_every) (void)refresh();
   }
-  if (moves > 0) refresh();
+  if (moves > 0) (void)refresh();
   return result;
 }
 
