@@ -26,7 +26,7 @@ struct FamilyOptions {
   int max_iterations = 1000;
   std::uint64_t seed = 0;
   int starts = 0;       ///< Where the bound is not concave; 0 takes 6 for factor analysis and other such models.
-  int rotations = 5;    ///< Subspaces: how often the basis is chosen anew from the fitted precisions.
+  int rotations = 60;   ///< Subspaces: how often at most the basis is chosen anew from the fitted precisions.
   int refinements = 0;  ///< Subspaces: steps of projected gradient ascent on the basis after that.
   Basis basis = Basis::weights;
   FamilySolver solver = FamilySolver::ascent;

@@ -14,7 +14,7 @@ namespace gaussmith {
 namespace {
 
 /// Relative rise of the bound below which another basis is not worth its price.
-constexpr double worthwhile = 1e-5;
+constexpr double worthwhile = 1e-13;
 
 /// The rows E h_n and the length of the rest of h_n: what C and c act on.
 Matrix projected_design(const FamilyObjective& objective, const Matrix& basis) {

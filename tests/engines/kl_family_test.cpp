@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -141,6 +142,20 @@ TEST(KlFamily, WhatDoesNotSuitTheModelIsRefused) {
   const Posterior q = infer(process, Kl{.covariance = "diagonal", .basis = Basis::whitened});
   EXPECT_TRUE(q.report().converged());
   EXPECT_LT(q.log_evidence().value, infer(process, Kl{}).log_evidence().value + 1e-9);
+}
+
+TEST(KlFamily, SubspaceGradientsMatchRefitsThatChooseTheirBasis) {
+  for (const unsigned seed : {1U, 2U}) {
+    Model model = testing::linear_model("bernoulli-logit", 40, 8, seed);
+    const auto bound = [&](double log_variance) {
+      model.prior = Isotropic{Vector::Zero(8), std::exp(log_variance)};
+      return infer(model, Kl{.covariance = "subspace:3"});
+    };
+    constexpr double step = 1e-3;
+    const double difference =
+        (bound(0.3 + step).log_evidence().value - bound(0.3 - step).log_evidence().value) / (2 * step);
+    EXPECT_NEAR(bound(0.3).gradient().at("prior.variance"), difference, 1e-5 * (1 + std::abs(difference)));
+  }
 }
 
 TEST(KlFamily, SingularPriorsHaveNoPatternOfAllWeights) {
