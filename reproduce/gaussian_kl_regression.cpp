@@ -7,10 +7,8 @@
 #include "robust_tables.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <exception>
 #include <string>
 #include <vector>
 
@@ -219,7 +217,6 @@ void print_conduct(const std::vector<Study>& studies) {
 }
 
 void run(const Options& options) {
-  const auto start = std::chrono::steady_clock::now();
   std::vector<std::string> names = {"Concrete", "Friedman", "Neal", "Boston"};
   if (!options.only.empty()) names = {options.only};
   std::vector<Study> studies;
@@ -231,21 +228,14 @@ void run(const Options& options) {
   print_nearest(studies);
   print_scales(studies);
   print_conduct(studies);
-  std::printf("\n%.0f seconds in all\n",
-              std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    Options defaults;
-    defaults.threads = 2;
-    defaults.protocol.scales = {0.0125, 0.018, 0.025, 0.035, 0.05, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4, 0.56, 0.8};
-    run(parse_options(argc, argv, defaults,
-                      {"Concrete", "Friedman", "Neal", "Boston", "Concrete-slump", "Concrete-flow", "Concrete-7"}));
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "gaussian_kl_regression: %s\n", error.what());
-    return 1;
-  }
+  Options defaults;
+  defaults.threads = 2;
+  defaults.protocol.scales = {0.0125, 0.018, 0.025, 0.035, 0.05, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4, 0.56, 0.8};
+  return run_program("gaussian_kl_regression", argc, argv, defaults,
+                     {"Concrete", "Friedman", "Neal", "Boston", "Concrete-slump", "Concrete-flow", "Concrete-7"}, run);
 }

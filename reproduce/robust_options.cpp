@@ -1,6 +1,9 @@
 #include "robust_options.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <exception>
 #include <stdexcept>
 
 namespace reproduce {
@@ -39,6 +42,20 @@ Options parse_options(int argc, char** argv, const Options& defaults, const std:
     throw std::invalid_argument("--only takes one of " + known + ", not " + options.only);
   }
   return options;
+}
+
+int run_program(const char* name, int argc, char** argv, const Options& defaults,
+                const std::vector<std::string>& data_sets, const std::function<void(const Options&)>& run) {
+  try {
+    const auto start = std::chrono::steady_clock::now();
+    run(parse_options(argc, argv, defaults, data_sets));
+    std::printf("\n%.0f seconds in all\n",
+                std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s: %s\n", name, error.what());
+    return 1;
+  }
 }
 
 }  // namespace reproduce

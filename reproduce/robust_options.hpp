@@ -4,6 +4,7 @@
 #include "robust_protocol.hpp"
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,5 +22,11 @@ struct Options {
 /// `data_sets`. Throws std::invalid_argument.
 [[nodiscard]] Options parse_options(int argc, char** argv, const Options& defaults,
                                     const std::vector<std::string>& data_sets);
+
+/// The whole of a program: options, run, seconds; an error goes to stderr with the program's name. Returns the exit
+/// code.
+[[nodiscard]] int run_program(const char* name, int argc, char** argv, const Options& defaults,
+                              const std::vector<std::string>& data_sets,
+                              const std::function<void(const Options&)>& run);
 
 }  // namespace reproduce

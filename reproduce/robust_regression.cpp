@@ -10,9 +10,7 @@
 #include "robust_tables.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
-#include <exception>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -158,7 +156,6 @@ void print_conduct(const std::vector<Study>& studies) {
 // ---- The study
 
 void run(const Options& options) {
-  const auto start = std::chrono::steady_clock::now();
   const std::vector<std::pair<std::string_view, gs::Method>> methods = {
       {"ep", gs::Ep{}}, {"laplace", gs::Laplace{}}, {"exact", gs::Exact{}}};
   Protocol protocol = options.protocol;
@@ -188,20 +185,13 @@ void run(const Options& options) {
   print_results(studies);
   print_pairs(studies);
   print_conduct(studies);
-  std::printf("\n%.0f seconds in all\n",
-              std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    Options defaults;
-    defaults.protocol.restarts = 1;
-    defaults.protocol.scales = {0.05, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4};
-    run(parse_options(argc, argv, defaults, {"Neal", "Friedman", "Boston"}));
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "robust_regression: %s\n", error.what());
-    return 1;
-  }
+  Options defaults;
+  defaults.protocol.restarts = 1;
+  defaults.protocol.scales = {0.05, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4};
+  return run_program("robust_regression", argc, argv, defaults, {"Neal", "Friedman", "Boston"}, run);
 }

@@ -23,9 +23,6 @@ void check_kl_covariance(const std::string& text) {
 
 namespace {
 
-/// What stands for the prior's variance where it is wider, or where there is none.
-constexpr double widest_start = 1e8;
-
 /// Where to begin; the core is factorised there. Empty where K^-1 + T is not positive definite.
 using Start = std::optional<KlStart>;
 
@@ -68,7 +65,7 @@ Start trusting_start(GaussianCore& core, const SiteRows& sites, KlStart start) {
 Start wide_start(GaussianCore& core, const SiteRows& sites) {
   LatentPoint centre = core.centre();
   Vector d_variance;
-  const Vector variance = core.prior_variances().cwiseMin(widest_start);
+  const Vector variance = core.prior_variances().cwiseMin(widest_variance);
   sites.expectation(centre.eta, variance, nullptr, nullptr, &d_variance);
   return factorised(core, {(-2.0 * d_variance).cwiseMax(0.0), std::move(centre)});
 }

@@ -60,13 +60,10 @@ class Chooser {
     const std::string why =
         fits ? fmt::format("full would take {:.1g} multiplications a step", operations)
              : fmt::format("full would need {} of {}", memory_in_words(bytes), memory_in_words(limit_));
-    for (Index size = std::min(widest_chevron, model_.dimension()); size >= 0; --size) {
-      const CovarianceFamily family =
-          size > 0 ? CovarianceFamily{FamilyKind::chevron, size} : CovarianceFamily{FamilyKind::diagonal};
-      if (size > 0 && needed(family) > limit_) continue;
-      return take(family, fmt::format("kl.covariance auto: {}, because {}", to_string(family), why));
-    }
-    return take({FamilyKind::diagonal});
+    CovarianceFamily family{FamilyKind::chevron, std::min(widest_chevron, model_.dimension())};
+    while (family.size > 0 && needed(family) > limit_) --family.size;
+    if (family.size == 0) family = {FamilyKind::diagonal};
+    return take(family, fmt::format("kl.covariance auto: {}, because {}", to_string(family), why));
   }
 
  private:

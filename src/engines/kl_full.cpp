@@ -48,8 +48,6 @@ constexpr double difference_step = 1e-3;
 /// Bisections of log v in the independent start: a factor 1e16 down to one of 1.3.
 constexpr int start_bisections = 7;
 constexpr double start_range = 1e16;
-/// What stands for the prior's variance where there is no Gaussian factor.
-constexpr double widest_variance = 1e8;
 
 class KlAscent {
  public:

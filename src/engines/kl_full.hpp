@@ -18,6 +18,9 @@ struct KlPoint {
   double residual = 0.0;  ///< The larger of the mean's residual and max |tau + 2 de/dv| v.
 };
 
+/// What stands for the prior's variance where it is wider, or where there is no Gaussian factor.
+inline constexpr double widest_variance = 1e8;
+
 /// Where an ascent begins: site precisions, and a mean in the core's coordinates.
 struct KlStart {
   Vector precision;

@@ -3,6 +3,7 @@
 #include "families/family_space.hpp"
 #include "families/subspace.hpp"
 #include "families/warm_start.hpp"
+#include "gaussian/prior_geometry.hpp"
 #include "gaussmith/errors.hpp"
 #include "gaussmith/random.hpp"
 #include "linalg/dense.hpp"
@@ -47,9 +48,7 @@ constexpr double smallest_pivot = 1e-13;
 void check_determined(const Model& model) {
   if (!std::holds_alternative<NoGaussian>(model.prior) || std::holds_alternative<Identity>(model.design)) return;
   const Index d = model.dimension();
-  const auto refuse = [] {
-    throw InvalidModel("kl: the sites leave some weights undetermined; give the prior a Gaussian factor or add rows");
-  };
+  const auto refuse = [] { throw InvalidModel(fmt::format("kl: {}", undetermined_weights)); };
   if (model.rows() < d) refuse();
   const auto* dense = std::get_if<Matrix>(&model.design);
   const auto* sparse = std::get_if<SparseMatrix>(&model.design);

@@ -246,9 +246,11 @@ Vector RootProducts::gather(const std::vector<WeightedRoot>& roots, Vector* colu
     else
       for_blocks([&](const RootBlock& at) {
         const auto columns = dense_->middleCols(at.column_begin, at.column_end - at.column_begin);
-        Matrix weighted = Matrix::Zero(rows_, at.row_end - at.row_begin);
-        for (const WeightedRoot& w : roots)
-          weighted += w.weight->asDiagonal() * times_transposed(columns, p.block(at, w.root->entries));
+        Matrix weighted(rows_, at.row_end - at.row_begin);
+        set_times_transposed(columns, p.block(at, roots.front().root->entries), weighted);
+        weighted.array().colwise() *= roots.front().weight->array();
+        for (std::size_t a = 1; a < roots.size(); ++a)
+          weighted += roots[a].weight->asDiagonal() * times_transposed(columns, p.block(at, roots[a].root->entries));
         p.add_block(at, transposed_times(weighted, columns), out);
       });
     if (!diagonal_columns_.empty())

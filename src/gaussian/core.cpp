@@ -16,8 +16,7 @@ GaussianCore::GaussianCore(std::shared_ptr<PriorGeometry> geometry, const Vector
 }
 
 std::string why_not_factorised(const GaussianCore& core) {
-  if (!core.geometry().has_gaussian())
-    return "the sites leave some weights undetermined; give the prior a Gaussian factor or add rows";
+  if (!core.geometry().has_gaussian()) return std::string(undetermined_weights);
   return "prior and sites differ so much in scale that they cannot be factorised in double precision; rescale the "
          "responses, the design or the prior";
 }

@@ -5,9 +5,14 @@
 #include "linalg/dense.hpp"
 
 #include <optional>
+#include <string_view>
 #include <variant>
 
 namespace gaussmith {
+
+/// What is wrong with a model that has no Gaussian factor and too few rows, in one sentence.
+inline constexpr std::string_view undetermined_weights =
+    "the sites leave some weights undetermined; give the prior a Gaussian factor or add rows";
 
 /// Points to predict at, as the prior sees them.
 struct NewInputs {
