@@ -30,7 +30,7 @@ void ep_parallel_sweep(benchmark::State& state) {
   const Posterior q = infer(model, Ep{.mode = EpMode::parallel}, {.threads = threads});
   Matrix b;
   process.kernel->gram(process.inputs, b, threads);
-  const Vector root = q.sites().precision.cwiseSqrt();
+  const Vector root = q.site_approximation().precision.cwiseSqrt();
   b = root.asDiagonal() * b * root.asDiagonal();
   b.diagonal().array() += 1.0;
   const int sweeps = q.report().iterations - 1;

@@ -29,7 +29,7 @@ FamilyFit fit(const Model& model, const char* family, FamilySolver solver = Fami
 
 /// One DSYRK, DPOTRF and DTRSM of the sizes of a full-covariance step.
 void one_full_step(const Model& model) {
-  const auto& h = std::get<Matrix>(model.design);
+  const auto& h = *model.design.entries().dense;
   Matrix a = Matrix::Zero(h.cols(), h.cols());
   add_gram(1.0, h, 0.0, a);
   a.diagonal().array() += 1.0;

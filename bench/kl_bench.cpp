@@ -25,7 +25,7 @@ void kl_regression(benchmark::State& state) {
   const Model model = regression(state.range(0), state.range(1));
   const int threads = static_cast<int>(state.range(2));
   const BlasThreads blas(threads);
-  const Matrix rows = std::get<Matrix>(model.design).transpose();
+  const Matrix rows = model.design.entries().dense->transpose();
   Matrix solved;
   paired(
       state,

@@ -12,7 +12,7 @@ constexpr Index input_columns = 10;
 
 /// B = I + T^1/2 K T^1/2 at the mode: what every Newton step factorises.
 Matrix newton_matrix(const Posterior& q, const Matrix& k) {
-  const Vector root = q.sites().precision.cwiseSqrt();
+  const Vector root = q.site_approximation().precision.cwiseSqrt();
   Matrix b = root.asDiagonal() * k * root.asDiagonal();
   b.diagonal().array() += 1.0;
   return b;

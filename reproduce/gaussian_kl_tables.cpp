@@ -7,7 +7,7 @@
 // all families.
 
 #include "families/fit_family.hpp"
-#include "gaussian/root_gaussian.hpp"
+#include "gaussian/root_law.hpp"
 #include "gaussmith/infer.hpp"
 #include "linalg/blas_threads.hpp"
 
@@ -163,10 +163,9 @@ Result fit_constrained(const Data& data, const std::string& family, int threads)
   const auto start = std::chrono::steady_clock::now();
   const FamilyFit fit = fit_family(data.model, parse_family(family), options, threads);
   Result result{.seconds = seconds_since(start), .bound = fit.bound, .mean = fit.weight_mean, .tests = {}};
-  const RootGaussian gaussian(std::make_shared<PriorGeometry>(data.model.prior, data.model.design, 1), fit.covariance);
-  const Design rows = data.test_rows;
-  gaussian.predict(NewRows{&rows}, 0, data.test_rows.rows(), {fit.coordinates, {}}, result.tests.mean,
-                   result.tests.variance);
+  const RootLaw law(std::make_shared<PriorGeometry>(data.model.prior, data.model.design, 1), fit.covariance,
+                    fit.coordinates);
+  result.tests = law.predict(NewRows{data.test_rows});
   return result;
 }
 
@@ -212,7 +211,7 @@ struct Cell {
     log_probability.add(Prediction(result.tests, sites).log_density(data.test_labels).mean());
   }
 
-  static Index model_rows(const Model& model) { return std::get<Matrix>(model.design).rows(); }
+  static Index model_rows(const Model& model) { return model.design.entries().dense->rows(); }
 };
 
 /// With fewer a standard error says little.

@@ -52,7 +52,7 @@ SavedModel problem_codings(const Model& model) {
                                     model.sites.size()));
   }
   const auto* process = std::get_if<GaussianProcess>(&model.prior);
-  if (process != nullptr && !std::holds_alternative<Identity>(model.design)) {
+  if (process != nullptr && !model.design.is_identity()) {
     throw InvalidOption("--save: a gp prior under a design other than the identity cannot be predicted from a table");
   }
   const Index columns = process != nullptr ? process->inputs.cols() : model.dimension();

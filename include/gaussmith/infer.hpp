@@ -94,10 +94,16 @@ struct MethodInfo {
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> options_of(const Method& method,
                                                                           bool only_changed = false);
 
-/// Precision tau_n and shift nu_n of every site: q(w) ∝ N(w | mean, covariance) exp(nu'eta - eta' diag(tau) eta / 2).
+/// The sites of a Gaussian approximation, q(w) ∝ N(w | mean, covariance) exp(nu'eta - eta' T eta / 2). T is block
+/// diagonal: a row couples `width` consecutive entries of eta. All sites today have width 1, one precision tau_n and
+/// one shift nu_n a row.
 struct SiteApproximation {
-  Vector precision;
-  Vector shift;
+  Vector precision;  ///< The blocks of T in row order, width x width numbers each.
+  Vector shift;      ///< nu, width numbers a row.
+  Index width = 1;
+
+  [[nodiscard]] Index rows() const { return shift.size() / width; }
+  [[nodiscard]] bool operator==(const SiteApproximation& other) const = default;
 };
 
 /// Every row seen from the others: q without the row's own site, and what that predicts for its response.
@@ -125,9 +131,12 @@ class Posterior {
   [[nodiscard]] Matrix latent_covariance(const std::vector<Index>& rows) const;
   /// Draws of w: D x draws.
   [[nodiscard]] Matrix sample_weights(int draws, std::uint64_t seed) const;
-  [[nodiscard]] const SiteApproximation& sites() const;
+  /// The Gaussian sites that stand for the model's. Under a constrained covariance their Gaussian is not quite this
+  /// one.
+  [[nodiscard]] const SiteApproximation& site_approximation() const;
   /// Leave-one-out predictions without refitting: exact for Gaussian sites, otherwise as good as the other sites'
-  /// approximations. O(N).
+  /// approximations. Under a constrained covariance the site is divided out of the row's marginal, which is coarser.
+  /// O(N).
   [[nodiscard]] LeaveOneOut leave_one_out() const;
 
   /// d log evidence / d log(parameter) for every learnable parameter, at the optimum of the method's own variables.

@@ -1,7 +1,10 @@
 #pragma once
-// The model p(w) ∝ N(w | mean, covariance) ∏ t_n(eta_n), eta = H w + offset. A plain value; inference never changes it.
+// The model p(w) ∝ N(w | mean, covariance) ∏ t_n(eta_n), eta = H w + offset. A plain value that is cheap to copy:
+// designs, inputs and covariances are shared. Inference never changes it.
 
+#include "gaussmith/design.hpp"
 #include "gaussmith/kernels.hpp"
+#include "gaussmith/shared_matrix.hpp"
 #include "gaussmith/sites.hpp"
 #include "gaussmith/types.hpp"
 
@@ -28,12 +31,12 @@ struct Diagonal {
 /// w ~ N(mean, covariance); the covariance may be singular but not indefinite.
 struct DenseGaussian {
   Vector mean;
-  Matrix covariance;
+  SharedMatrix covariance;
 };
 
 /// w is a Gaussian process at the rows of inputs (N x d), with a constant mean.
 struct GaussianProcess {
-  Matrix inputs;
+  SharedMatrix inputs;
   KernelHandle kernel;
   double mean = 0.0;
 };
@@ -51,21 +54,6 @@ struct SparsePrecision {
 };
 
 using Prior = std::variant<Isotropic, Diagonal, DenseGaussian, GaussianProcess, NoGaussian, SparsePrecision>;
-
-/// H = I.
-struct Identity {};
-
-/// H known only through products. The place for matrix-free designs; refused by Model::validate() for now.
-class LinearOperator {
- public:
-  virtual ~LinearOperator() = default;
-  [[nodiscard]] virtual Index rows() const = 0;
-  [[nodiscard]] virtual Index cols() const = 0;
-  virtual void apply(const Vector& w, Vector& eta) const = 0;
-  virtual void apply_transposed(const Vector& eta, Vector& w) const = 0;
-};
-
-using Design = std::variant<Identity, Matrix, SparseMatrix, std::shared_ptr<const LinearOperator>>;
 
 /// One named parameter of a model. Learning works on the logarithm of positive ones.
 struct Parameter {

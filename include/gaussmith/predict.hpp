@@ -6,9 +6,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace gaussmith {
@@ -18,11 +18,11 @@ struct Marginals {
   Vector variance;
 };
 
-/// Where to predict: inputs for a Gaussian process, otherwise a dense or sparse design; an offset and row-wise
+/// Where to predict: inputs for a Gaussian process, otherwise rows of a design; an offset and row-wise
 /// likelihood arguments (trials, exposure) where the model has them.
 struct PredictionPoints {
-  Matrix inputs = {};  ///< M x d, for a GaussianProcess prior with the identity design.
-  std::variant<Matrix, SparseMatrix> design = Matrix{};  ///< M x D, otherwise.
+  Matrix inputs = {};                 ///< M x d, for a GaussianProcess prior with the identity design.
+  std::optional<Design> design = {};  ///< M x D, otherwise; the identity predicts the weights themselves.
   Vector offset = {};
   int block = 0;                 ///< Which block of sites gives the likelihood of the response.
   SiteArguments arguments = {};  ///< Row-wise arguments of that likelihood; missing ones keep the model's shared value.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,7 @@ enum class EvidenceKind {
 struct Evidence {
   double value = 0.0;
   EvidenceKind kind = EvidenceKind::approximation;
+  std::optional<double> standard_error = {};  ///< Of an estimate by sampling or probing.
 };
 
 /// One step of an engine or of learning.

@@ -33,6 +33,7 @@ struct SiteTraits {
   bool super_gaussian = false;  ///< t(eta) = exp(beta s + g(s^2)), s = eta - centre, g convex and decreasing.
   bool smooth = true;           ///< Three continuous derivatives; false with kinks or jumps.
   bool gaussian = false;        ///< log t is a quadratic: every engine is exact.
+  bool any_thread = true;       ///< May be called from several threads at once; else only on the thread of the caller.
 };
 
 /// One parameter of a block: a value for all rows, or one for each row.
@@ -163,6 +164,8 @@ struct CustomLikelihood {
   std::function<std::vector<double>(double y)> kinks = {};
   bool log_concave = false;
   bool smooth = false;  ///< Promise of three continuous derivatives; then the Laplace engine accepts it.
+  /// The functions may be called from several threads at once; otherwise they are called on the thread of the caller.
+  bool any_thread = true;
   /// (log t)', (log t)'', (log t)''' in eta. Optional: without it a smooth site uses central differences of log t, good
   /// to about 1e-11, 1e-9 and 1e-7 of the variation of log t over `width`.
   std::function<std::array<double, 3>(double eta, double y)> derivatives = {};

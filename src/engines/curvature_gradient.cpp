@@ -5,16 +5,16 @@
 
 namespace gaussmith {
 
-std::map<std::string, double, std::less<>> curvature_gradient(const Posterior::State& state) {
-  const Vector& eta = state.latent.mean;
-  const Vector& v = state.latent.variance;
+ParameterGradient curvature_gradient(const GaussianCore& core, const LatentPoint& mode, const Posterior::State& state) {
+  const Vector& eta = state.rows().mean;
+  const Vector& v = state.rows().variance;
   Vector third;
   SiteRows(state.model.sites, state.threads).log_density(eta, nullptr, nullptr, nullptr, &third);
   const Vector s = 0.5 * v.cwiseProduct(third);
-  const Vector v_s = state.core->covariance_times(s);
+  const Vector v_s = core.covariance_times(s);
   const Vector implicit = s - state.sites.precision.cwiseProduct(v_s);
   return explicit_gradient(
-      state,
+      core, mode, state,
       [&](const SiteBlock& block, Index row, int parameter) {
         const Index n = block.size();
         Vector value(n);

@@ -1,9 +1,7 @@
 #pragma once
 
-#include "engines/posterior_state.hpp"
-
-#include <map>
-#include <string>
+#include "gaussian/core.hpp"
+#include "posterior/posterior_state.hpp"
 
 namespace gaussmith {
 
@@ -12,6 +10,7 @@ namespace gaussmith {
 /// g = (I + T K)^-1 s:
 ///   kernel:  1/2 tr[(a a' - Z + g a' + a g') dK],  Z = (K + T^-1)^-1
 ///   sites:   sum d log t + 1/2 diag(V) d(log t)'' + (V s) d(log t)'.
-[[nodiscard]] std::map<std::string, double, std::less<>> curvature_gradient(const Posterior::State& state);
+[[nodiscard]] ParameterGradient curvature_gradient(const GaussianCore& core, const LatentPoint& mode,
+                                                   const Posterior::State& state);
 
 }  // namespace gaussmith

@@ -1,39 +1,31 @@
 #pragma once
-// The table of engines: each method has a check before any work, a run, and a gradient of its evidence.
+// How an engine makes itself known: one specialisation of Engine beside it, and one alternative in Method. Catalogue,
+// command line and infer() are made from the two, so that they cannot disagree.
 
-#include "engines/curvature_gradient.hpp"
-#include "engines/ep.hpp"
-#include "engines/exact.hpp"
-#include "engines/kl.hpp"
-#include "engines/laplace.hpp"
+#include "posterior/posterior_state.hpp"
+
+#include <concepts>
+#include <string_view>
 
 namespace gaussmith {
 
+/// What the library knows of a method: its line of the catalogue, a check of the model before any work (throws
+/// InvalidOption), and the run, which fills sites, law, gradient, evidence and report of the state.
+template <class Options>
+struct Engine;
+
+template <class Options>
+concept RegisteredEngine = requires(const Options& options, const Model& model, const Run& run,
+                                    Posterior::State& state) {
+  { Engine<Options>::name } -> std::convertible_to<std::string_view>;
+  { Engine<Options>::evidence } -> std::convertible_to<std::string_view>;
+  { Engine<Options>::sites } -> std::convertible_to<std::string_view>;
+  { Engine<Options>::summary } -> std::convertible_to<std::string_view>;
+  Engine<Options>::check(model);
+  Engine<Options>::run(options, run, state);
+};
+
 /// Throws InvalidOption for an option outside its range.
 void check_options(const Method& method);
-
-inline void check_sites(const Exact&, const Model& model) { check_exact(model); }
-inline void check_sites(const Laplace&, const Model& model) { check_laplace(model); }
-inline void check_sites(const Kl&, const Model&) {}  // What it refuses, it finds as its first step.
-inline void check_sites(const Ep&, const Model&) {}  // Every site has tilted moments.
-
-inline void run_engine(const Exact&, const Run& run, Posterior::State& state) {
-  build_core(run, state);
-  run_exact(run, state);
-}
-inline void run_engine(const Laplace& options, const Run& run, Posterior::State& state) {
-  build_core(run, state);
-  run_laplace(options, run, state);
-}
-inline void run_engine(const Kl& options, const Run& run, Posterior::State& state) { run_kl(options, run, state); }
-inline void run_engine(const Ep& options, const Run& run, Posterior::State& state) {
-  build_core(run, state);
-  run_ep(options, run, state);
-}
-
-inline auto evidence_gradient(const Exact&, const Posterior::State& state) { return curvature_gradient(state); }
-inline auto evidence_gradient(const Laplace&, const Posterior::State& state) { return curvature_gradient(state); }
-inline auto evidence_gradient(const Kl&, const Posterior::State& state) { return kl_gradient(state); }
-inline auto evidence_gradient(const Ep& options, const Posterior::State& state) { return ep_gradient(options, state); }
 
 }  // namespace gaussmith

@@ -1,8 +1,9 @@
 #include "engines/ep.hpp"
 
+#include "engines/engine_core.hpp"
 #include "engines/ep_search.hpp"
+#include "engines/evidence_kind.hpp"
 #include "engines/explicit_gradient.hpp"
-#include "engines/leave_one_out.hpp"
 #include "gaussmith/errors.hpp"
 
 #include <fmt/format.h>
@@ -116,14 +117,33 @@ Status status_of(StageEnd end) {
 
 }  // namespace
 
-void run_ep(const Ep& options, const Run& run, Posterior::State& state) {
-  const SiteRows sites(state.model.sites, state.threads);
-  Report& report = state.report;
-  report.tolerance = options.tolerance;
-  EpSearch search(*state.core, sites, options, run, report);
-  search.start_from(run.warm_start);
-  const StageEnd end = Plan(search, options, run.substitutes, report).run();
-  const EpState& q = search.settle();
+namespace {
+
+/// Sites by E[d log t] under the tilted distributions.
+ParameterGradient ep_gradient(const GaussianCore& core, const LatentPoint& mean, double power,
+                              const Posterior::State& state) {
+  const Marginals cavity = cavities(state.rows(), state.sites.precision, power);
+  return explicit_gradient(core, mean, state, [&](const SiteBlock& block, Index row, int parameter) {
+    double sum = 0.0;
+    for (Index i = 0; i < block.size(); ++i) {
+      const Index n = row + i;
+      const double m = state.rows().mean(n);
+      const double v = state.rows().variance(n);
+      double value = 0.0;
+      if (cavity.variance(n) > 0.0 && std::isfinite(cavity.variance(n)) && std::isfinite(cavity.mean(n)))
+        block.parameter_tilted(i, parameter, ConstSpan(&cavity.mean(n), 1), ConstSpan(&cavity.variance(n), 1), power,
+                               Span(&value, 1));
+      else if (v > 0.0)  // An improper cavity at the end of a run that did not converge.
+        block.parameter_expectation(i, parameter, ConstSpan(&m, 1), ConstSpan(&v, 1), Span(&value, 1));
+      else  // A row that no site can move.
+        block.parameter_derivatives(i, parameter, ConstSpan(&m, 1), {Span(&value, 1), {}, {}});
+      sum += value;
+    }
+    return sum;
+  });
+}
+
+void describe_end(StageEnd end, const EpSearch& search, const EpState& q, const Ep& options, Report& report) {
   report.residual = q.mismatch;
   if (end == StageEnd::rounding) {
     report.tolerance = search.rounding();
@@ -140,40 +160,29 @@ void run_ep(const Ep& options, const Run& run, Posterior::State& state) {
         fmt::format("the tilted moments of {} site{} are less accurate than 1e-9: quadrature did "
                     "not reach its goal",
                     q.inaccurate, q.inaccurate == 1 ? "" : "s"));
-  state.sites = q.sites;
-  state.point = q.point;
-  state.latent = {q.point.eta, q.variance};
-  state.slack = q.slack;
-  state.log_evidence = {q.log_evidence, report.converged() && sites.all(&SiteTraits::gaussian)
-                                            ? EvidenceKind::exact
-                                            : EvidenceKind::approximation};
-  // The method that was run: a power lowered on the way is part of it.
-  std::get<Ep>(state.method).power = search.power();
   report.substituted = search.power() < options.power;
 }
 
-std::map<std::string, double, std::less<>> ep_gradient(const Ep& options, const Posterior::State& state) {
-  const Marginals cavity =
-      cavities(state.latent.mean, state.latent.variance, state.slack, state.core->dual(state.point, state.sites.shift),
-               state.sites.precision, options.power);
-  return explicit_gradient(state, [&](const SiteBlock& block, Index row, int parameter) {
-    double sum = 0.0;
-    for (Index i = 0; i < block.size(); ++i) {
-      const Index n = row + i;
-      const double m = state.latent.mean(n);
-      const double v = state.latent.variance(n);
-      double value = 0.0;
-      if (cavity.variance(n) > 0.0 && std::isfinite(cavity.variance(n)) && std::isfinite(cavity.mean(n)))
-        block.parameter_tilted(i, parameter, ConstSpan(&cavity.mean(n), 1), ConstSpan(&cavity.variance(n), 1),
-                               options.power, Span(&value, 1));
-      else if (v > 0.0)  // An improper cavity at the end of a run that did not converge.
-        block.parameter_expectation(i, parameter, ConstSpan(&m, 1), ConstSpan(&v, 1), Span(&value, 1));
-      else  // A row that no site can move.
-        block.parameter_derivatives(i, parameter, ConstSpan(&m, 1), {Span(&value, 1), {}, {}});
-      sum += value;
-    }
-    return sum;
-  });
+}  // namespace
+
+void run_ep(const Ep& options, const Run& run, Posterior::State& state) {
+  const std::shared_ptr<GaussianCore> core = build_core(run, state);
+  const SiteRows sites(state.model.sites, state.threads);
+  Report& report = state.report;
+  report.tolerance = options.tolerance;
+  EpSearch search(*core, sites, options, run, report);
+  search.start_from(run.warm_start);
+  const StageEnd end = Plan(search, options, run.substitutes, report).run();
+  const EpState& q = search.settle();
+  describe_end(end, search, q, options, report);
+  settle_in_site_form(*core, q.point, state);
+  state.log_evidence =
+      make_evidence(q.log_evidence, *core,
+                    evidence_kind({EvidenceKind::approximation, true}, core->accuracy(), sites, report.converged()));
+  // The method that was run: a power lowered on the way is part of it.
+  const double power = search.power();
+  std::get<Ep>(state.method).power = power;
+  state.gradient = [core, mean = q.point, power, &state] { return ep_gradient(*core, mean, power, state); };
 }
 
 }  // namespace gaussmith

@@ -120,107 +120,132 @@ bool climb(const SiteProblem& problem, double& precision, double& shift) {
 
 }  // namespace
 
-StageEnd EpSearch::double_loop(double until, int last_sweep) {
-  core_at_now_ = false;
-  const Index n = sites_.rows();
-  const double power = moments_.power();
-  // The surrogate may be any Gaussian that leaves the cavities proper; the marginals of q where they do.
-  if (!(now_.variance.minCoeff() > 0.0)) {
-    for (Index i = 0; i < n; ++i)
-      if (!moments_.is_pinned(i) && !(now_.variance(i) > 0.0)) return StageEnd::improper_cavity;
+/// One Gaussian a row that stands for its marginal in the free energy while the sites are climbed.
+class EpSearch::Surrogate {
+ public:
+  /// The marginals of q where they leave the cavities proper, narrower ones elsewhere.
+  Surrogate(const EpState& state, double power)
+      : power_(power), precision_(state.rows.variance.cwiseMax(1e-290).cwiseInverse()) {
+    for (Index i = 0; i < precision_.size(); ++i)
+      precision_(i) = std::max(precision_(i), power * state.sites.precision(i) + 0.1 / state.rows.variance(i));
+    shift_ = state.rows.mean.cwiseProduct(precision_);
   }
-  Vector surrogate_precision = now_.variance.cwiseMax(1e-290).cwiseInverse();
-  for (Index i = 0; i < n; ++i)
-    surrogate_precision(i) = std::max(surrogate_precision(i), power * now_.sites.precision(i) + 0.1 / now_.variance(i));
-  Vector surrogate_shift = now_.point.eta.cwiseProduct(surrogate_precision);
 
-  const auto tilt_from_surrogate = [&](EpState& s) {
-    s.cavity_variance = (surrogate_precision - power * s.sites.precision).cwiseInverse();
-    s.cavity_mean = (surrogate_shift - power * s.sites.shift).cwiseProduct(s.cavity_variance);
-    moments_.tilt(s);
-  };
+  /// Tilted moments of a state whose cavities are the surrogate's.
+  void tilt(const EpMoments& moments, EpState& state) const {
+    state.cavity_variance = (precision_ - power_ * state.sites.precision).cwiseInverse();
+    state.cavity_mean = (shift_ - power_ * state.sites.shift).cwiseProduct(state.cavity_variance);
+    moments.tilt(state);
+  }
 
-  // F, with the constants of the Gaussian normalisers left out.
-  const auto free_energy_at = [&](const EpState& s) {
-    const auto& tau = s.sites.precision.array();
-    const auto& m = s.point.eta.array();
-    double sum = (s.sites.shift.array() * m - 0.5 * tau * m.square()).sum() - 0.5 * core_.inner(s.point, s.point) -
-                 core_.half_log_det();
-    for (Index i = 0; i < n; ++i) {
-      const double cavity =
-          0.5 * (std::log(s.cavity_variance(i)) + s.cavity_mean(i) * s.cavity_mean(i) / s.cavity_variance(i));
-      const double marginal =
-          0.5 * (surrogate_shift(i) * surrogate_shift(i) / surrogate_precision(i) - std::log(surrogate_precision(i)));
-      sum += (s.log_normaliser(i) + cavity - marginal) / power;
+  [[nodiscard]] SiteProblem site_problem(const SiteRows& sites, Index row, const Moments& q, double precision,
+                                         double shift) const {
+    return {&sites,          row,        power_, 1.0 / q.variance - precision, q.mean / q.variance - shift,
+            precision_(row), shift_(row)};
+  }
+
+  /// F at a state tilted here, with the constants of the Gaussian normalisers left out.
+  [[nodiscard]] double free_energy(const GaussianCore& core, const EpState& state) const {
+    const auto& tau = state.sites.precision.array();
+    const auto& m = state.rows.mean.array();
+    double sum = (state.sites.shift.array() * m - 0.5 * tau * m.square()).sum() -
+                 0.5 * core.inner(state.point, state.point) - core.half_log_det().value;
+    for (Index i = 0; i < precision_.size(); ++i) {
+      const double cavity = 0.5 * (std::log(state.cavity_variance(i)) +
+                                   state.cavity_mean(i) * state.cavity_mean(i) / state.cavity_variance(i));
+      const double marginal = 0.5 * (shift_(i) * shift_(i) / precision_(i) - std::log(precision_(i)));
+      sum += (state.log_normaliser(i) + cavity - marginal) / power_;
     }
     return -sum;
-  };
+  }
 
+  struct Move {
+    double gap = 0.0;  ///< Largest difference between surrogate and q before the move.
+    int blocked = 0;   ///< Rows whose cavity allowed less than a tenth of a step.
+  };
+  /// Every row moves to its marginal of q and, with a stride above one, beyond it; as far as its cavity stays proper.
+  Move move_towards(const EpState& q, double stride) {
+    Move move;
+    for (Index i = 0; i < precision_.size(); ++i) {
+      const double m = q.rows.mean(i);
+      const double v = q.rows.variance(i);
+      const double precision_move = 1.0 / v - precision_(i);
+      const double shift_move = m / v - shift_(i);
+      const double room = precision_(i) - power_ * q.sites.precision(i);
+      double share = stride;
+      if (share * precision_move < -largest_loss * room) share = -largest_loss * room / precision_move;
+      if (share < 0.1) ++move.blocked;
+      const double centred = shift_move - precision_move * m;
+      move.gap = std::max({move.gap, std::abs(precision_move) * v, std::abs(centred) * std::sqrt(v)});
+      precision_(i) += share * precision_move;
+      shift_(i) += share * shift_move;
+    }
+    return move;
+  }
+
+ private:
+  double power_;
+  Vector precision_, shift_;
+};
+
+namespace {
+
+/// Climbs the problems of all sites in turn; each meets marginals that know of all changes before it.
+SiteApproximation climb_sites(const SiteRows& sites, const EpMoments& moments, const EpSearch::Surrogate& surrogate,
+                              SequentialGaussian& q, SiteApproximation at) {
+  q.sweep_rows(sites.rows(), [&](Index i) {
+    if (moments.is_pinned(i) || !(q.variance(i) > 0.0)) return;
+    double precision = at.precision(i);
+    double shift = at.shift(i);
+    if (!climb(surrogate.site_problem(sites, i, {q.mean(i), q.variance(i)}, precision, shift), precision, shift))
+      return;
+    q.change_site(i, precision - at.precision(i), shift - at.shift(i));
+    at.precision(i) = precision;
+    at.shift(i) = shift;
+  });
+  return at;
+}
+
+}  // namespace
+
+std::optional<StageEnd> EpSearch::solve_inner(const Surrogate& surrogate, double goal, EpState& inner) {
+  surrogate.tilt(moments_, inner);
+  for (int sweep = 0; sweep < most_inner_sweeps && inner.mismatch > goal; ++sweep) {
+    if (out_of_sweeps()) return out_of_sweeps_reason();
+    if (!core_.set(inner.sites)) return StageEnd::not_definite;
+    const std::unique_ptr<SequentialGaussian> q = core_.sweep(inner.point);
+    if (!q) return StageEnd::no_sweeps;
+    SiteApproximation sites = climb_sites(sites_, moments_, surrogate, *q, inner.sites);
+    ++report_.iterations;
+    if (!moments_.marginals(std::move(sites), inner)) return StageEnd::not_definite;
+    surrogate.tilt(moments_, inner);
+    tell("double loop, inner");
+  }
+  return {};
+}
+
+StageEnd EpSearch::double_loop(double until, int last_sweep) {
+  for (Index i = 0; i < sites_.rows(); ++i)
+    if (!moments_.is_pinned(i) && !(now_.rows.variance(i) > 0.0)) return StageEnd::improper_cavity;
+  if (!core_.set(now_.sites)) return StageEnd::not_definite;
+  Surrogate surrogate(now_, moments_.power());
   EpState inner = now_;
   double gap = 1.0;  // Between surrogate and q, before the last outer step.
   Falling falling(std::numeric_limits<double>::infinity(), patience);
   double last_free_energy = std::numeric_limits<double>::infinity();
   double stride = 1.0;
   int improper = 0;
-  bool factorised = false;
   while (!converged() && now_.mismatch > until) {
-    tilt_from_surrogate(inner);
-    for (int sweep = 0; sweep < most_inner_sweeps; ++sweep) {
-      if (inner.mismatch <= std::max(inner_share * gap, 0.1 * options_.tolerance)) break;
-      if (out_of_sweeps()) return out_of_sweeps_reason();
-      if (!factorised && !core_.factorise(inner.sites.precision)) return StageEnd::not_definite;
-      factorised = true;
-      SiteApproximation sites = inner.sites;
-      SequentialGaussian q(core_, inner.point);
-      for (Index begin = 0; begin < n; begin += SequentialGaussian::block_rows) {
-        const Index end = std::min(n, begin + SequentialGaussian::block_rows);
-        q.open_block(begin, end);
-        for (Index i = begin; i < end; ++i) {
-          if (moments_.is_pinned(i) || !(q.variance(i) > 0.0)) continue;
-          double precision = sites.precision(i);
-          double shift = sites.shift(i);
-          const SiteProblem problem{&sites_,
-                                    i,
-                                    power,
-                                    1.0 / q.variance(i) - precision,
-                                    q.mean(i) / q.variance(i) - shift,
-                                    surrogate_precision(i),
-                                    surrogate_shift(i)};
-          if (!climb(problem, precision, shift)) continue;
-          q.change_site(i, precision - sites.precision(i), shift - sites.shift(i));
-          sites.precision(i) = precision;
-          sites.shift(i) = shift;
-        }
-        q.close_block();
-      }
-      ++report_.iterations;
-      if (!moments_.marginals(std::move(sites), inner)) return StageEnd::not_definite;
-      tilt_from_surrogate(inner);
-      tell("double loop, inner");
-    }
+    const double goal = std::max(inner_share * gap, 0.1 * options_.tolerance);
+    if (const auto end = solve_inner(surrogate, goal, inner)) return *end;
 
-    // Outer step: every surrogate moves to its marginal of q and, while that keeps lowering the free energy, beyond
-    // it; as far as its cavity stays proper.
-    const double free_energy = free_energy_at(inner);
-    const bool lower = free_energy < last_free_energy;
-    stride = lower ? std::min(stride_growth * stride, longest_stride) : 1.0;
+    // Outer step: longer ones while they keep lowering the free energy.
+    const double free_energy = surrogate.free_energy(core_, inner);
+    stride = free_energy < last_free_energy ? std::min(stride_growth * stride, longest_stride) : 1.0;
     const bool progress = free_energy < last_free_energy - small_gain * (1.0 + std::abs(free_energy));
     last_free_energy = free_energy;
-    gap = 0.0;
-    int blocked = 0;
-    for (Index i = 0; i < n; ++i) {
-      const double precision_move = 1.0 / inner.variance(i) - surrogate_precision(i);
-      const double shift_move = inner.point.eta(i) / inner.variance(i) - surrogate_shift(i);
-      const double room = surrogate_precision(i) - power * inner.sites.precision(i);
-      double share = stride;
-      if (share * precision_move < -largest_loss * room) share = -largest_loss * room / precision_move;
-      if (share < 0.1) ++blocked;
-      const double centred = shift_move - precision_move * inner.point.eta(i);
-      gap = std::max(
-          {gap, std::abs(precision_move) * inner.variance(i), std::abs(centred) * std::sqrt(inner.variance(i))});
-      surrogate_precision(i) += share * precision_move;
-      surrogate_shift(i) += share * shift_move;
-    }
+    const Surrogate::Move move = surrogate.move_towards(inner, stride);
+    gap = move.gap;
 
     now_ = inner;
     moments_.cavities(now_);
@@ -230,7 +255,7 @@ StageEnd EpSearch::double_loop(double until, int last_sweep) {
     improper = now_.improper > 0 ? improper + 1 : 0;
     if (improper > most_improper) return StageEnd::improper_cavity;
     falling.next(gap, progress);
-    if (falling.stuck()) return blocked > 0 ? StageEnd::improper_cavity : not_falling();
+    if (falling.stuck()) return move.blocked > 0 ? StageEnd::improper_cavity : not_falling();
     if (out_of_sweeps()) return out_of_sweeps_reason();
     if (report_.iterations >= last_sweep) return StageEnd::share_spent;
   }

@@ -38,7 +38,7 @@ StageEnd EpSearch::parallel(double damping) {
     const SiteApproximation target = moments_.targets(now_);
     const Vector next = mixing.next(joined(start.precision, start.shift),
                                     joined(target.precision - start.precision, target.shift - start.shift),
-                                    joined(now_.variance, now_.variance.cwiseSqrt()), damping);
+                                    joined(now_.rows.variance, now_.rows.variance.cwiseSqrt()), damping);
     Visit outcome = visit({next.head(n), next.tail(n)}, kind);
     if (outcome != Visit::proper || now_.mismatch > too_far * before) mixing.clear();
     // Shorter steps of the plain iteration until the Gaussian and its cavities are proper.

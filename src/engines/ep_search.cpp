@@ -39,6 +39,8 @@ std::string_view reason(StageEnd end) {
       return "the double loop used up its share of the sweeps";
     case StageEnd::limit:
       return "no sweeps were left";
+    case StageEnd::no_sweeps:
+      return "this form of the core has no updates of one site at a time";
     case StageEnd::stopped:
       return "the caller asked to stop";
   }
@@ -46,14 +48,19 @@ std::string_view reason(StageEnd end) {
 }
 
 EpSearch::EpSearch(GaussianCore& core, const SiteRows& sites, const Ep& options, const Run& run, Report& report)
-    : core_(core), sites_(sites), options_(options), run_(run), report_(report), moments_(core, sites, options.power) {
+    : core_(core),
+      sites_(sites),
+      options_(options),
+      report_(report),
+      progress_(run.progress, &report.history),
+      moments_(core, sites, options.power) {
   best_.mismatch = std::numeric_limits<double>::infinity();
 }
 
 void EpSearch::start_from(const Posterior* warm) {
   const Index n = sites_.rows();
-  if (warm != nullptr && warm->sites().precision.size() == n && moments_.evaluate(warm->sites(), now_) &&
-      now_.improper == 0) {
+  if (warm != nullptr && warm->site_approximation().rows() == n &&
+      moments_.evaluate(warm->site_approximation(), now_) && now_.improper == 0) {
     keep_best();
     return;
   }
@@ -71,7 +78,6 @@ void EpSearch::start_from(const Posterior* warm) {
 }
 
 void EpSearch::set_power(double power) {
-  core_at_now_ = false;
   moments_.set_power(power);
   best_.mismatch = std::numeric_limits<double>::infinity();
   // Full cavities are proper wherever the larger power's were; a fresh evaluation brings the tilted moments in line.
@@ -83,7 +89,7 @@ double EpSearch::rounding() const {
   const Vector error = core_.rounding(best_.point);
   double largest = 0.0;
   for (Index i = 0; i < error.size(); ++i)
-    if (best_.variance(i) > 0.0) largest = std::max(largest, error(i) / std::sqrt(best_.variance(i)));
+    if (best_.rows.variance(i) > 0.0) largest = std::max(largest, error(i) / std::sqrt(best_.rows.variance(i)));
   return std::min(largest / moments_.power(), most_rounding);
 }
 
@@ -101,7 +107,6 @@ void EpSearch::start_at_power(double lower, double damping) {
   kind_override_ = {};
   moments_.set_power(power);
   best_ = kept;
-  core_at_now_ = false;
   if (!moments_.evaluate(sites, now_)) now_ = best_;
   keep_best();
 }
@@ -120,7 +125,6 @@ void EpSearch::keep_best() {
 EpSearch::Visit EpSearch::visit(SiteApproximation sites, std::string_view kind) {
   EpState next;
   const bool definite = moments_.evaluate(std::move(sites), next);
-  core_at_now_ = definite;
   ++report_.iterations;
   if (!definite) {
     tell("indefinite");
@@ -134,20 +138,15 @@ EpSearch::Visit EpSearch::visit(SiteApproximation sites, std::string_view kind) 
 }
 
 void EpSearch::tell(std::string_view kind) {
-  const Iteration iteration{report_.iterations, now_.log_evidence, now_.mismatch,
-                            kind_override_.empty() ? kind : kind_override_};
-  report_.history.push_back(iteration);
-  if (!run_.progress) return;
-  const Next next = run_.progress(iteration);
-  if (next == Next::discard) throw Interrupted();
+  const std::string_view step = kind_override_.empty() ? kind : kind_override_;
+  const Next next = progress_.tell({report_.iterations, now_.log_evidence, now_.mismatch, step});
   if (next == Next::accept) stopped_ = true;
 }
 
 const EpState& EpSearch::settle() {
+  core_.restore(best_.sites);
   // A run that ends with its best sweep has nothing to repeat.
-  if (core_at_now_ && now_.sites.precision == best_.sites.precision && now_.sites.shift == best_.sites.shift)
-    return now_;
-  if (!moments_.evaluate(best_.sites, now_)) throw std::logic_error("ep: a factorisation could not be repeated");
+  if (now_.sites != best_.sites) (void)moments_.evaluate(best_.sites, now_);
   return now_;
 }
 

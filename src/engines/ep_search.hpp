@@ -2,9 +2,11 @@
 // The search for an EP fixed point: three kinds of updates on one state. Each ends with a reason; the plan that strings
 // them together stands in ep.cpp.
 
+#include "base/progress.hpp"
 #include "engines/ep_state.hpp"
 #include "gaussmith/infer.hpp"
 
+#include <optional>
 #include <string_view>
 
 namespace gaussmith {
@@ -19,6 +21,7 @@ enum class StageEnd {
   close,            ///< The mismatch is small enough for cheaper updates to take over.
   share_spent,      ///< The sweeps set aside for this kind of update are used up.
   limit,            ///< No sweeps left.
+  no_sweeps,        ///< This form of the core has no updates of one site at a time.
   stopped           ///< The progress callback asked to stop.
 };
 [[nodiscard]] std::string_view reason(StageEnd end);
@@ -44,6 +47,8 @@ class Falling {
 
 class EpSearch {
  public:
+  class Surrogate;  ///< Of the double loop.
+
   EpSearch(GaussianCore& core, const SiteRows& sites, const Ep& options, const Run& run, Report& report);
 
   /// Site parameters of an earlier result where they still give a proper Gaussian, else none at all (or broad ones that
@@ -66,11 +71,8 @@ class EpSearch {
   void restore(const EpState& best, double power);
   [[nodiscard]] double power() const { return moments_.power(); }
 
-  /// Returns to the best state seen; settle() also leaves the core factorised there.
-  void return_to_best() {
-    now_ = best_;
-    core_at_now_ = false;
-  }
+  /// Returns to the best state seen; settle() also leaves the core there.
+  void return_to_best() { now_ = best_; }
   const EpState& settle();
   [[nodiscard]] const EpState& best() const { return best_; }
   /// What rounding leaves uncertain in the means of the best state, in standard deviations.
@@ -81,6 +83,8 @@ class EpSearch {
 
   /// One sweep: the state at these site parameters becomes the current one, unless they are indefinite.
   Visit visit(SiteApproximation sites, std::string_view kind);
+  /// The inner problem of the double loop, until its mismatch reaches the goal; the reason if the loop ends here.
+  [[nodiscard]] std::optional<StageEnd> solve_inner(const Surrogate& surrogate, double goal, EpState& inner);
   /// Writes the sweep down and asks the caller; the search stops at the next opportunity if it says so.
   void tell(std::string_view kind);
   void keep_best();
@@ -93,18 +97,12 @@ class EpSearch {
   GaussianCore& core_;
   const SiteRows& sites_;
   const Ep& options_;
-  const Run& run_;
   Report& report_;
+  Progress progress_;
   EpMoments moments_;
   EpState now_, best_;
   bool stopped_ = false;
-  bool core_at_now_ = false;             // The core is factorised at the sites of now_.
   std::string_view kind_override_ = {};  // What sweeps are called while they only look for a start.
 };
-
-/// (1 - share) a + share b.
-[[nodiscard]] inline SiteApproximation between(const SiteApproximation& a, const SiteApproximation& b, double share) {
-  return {a.precision + share * (b.precision - a.precision), a.shift + share * (b.shift - a.shift)};
-}
 
 }  // namespace gaussmith

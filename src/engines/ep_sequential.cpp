@@ -17,47 +17,40 @@ constexpr double largest_loss = 0.9;
 }  // namespace
 
 StageEnd EpSearch::sequential(double damping) {
-  const Index n = sites_.rows();
   const double power = moments_.power();
   Falling mismatch(now_.mismatch, static_cast<int>(patience / std::max(damping, 0.1)));
-  bool factorised = false;
   while (!converged()) {
     if (out_of_sweeps()) return out_of_sweeps_reason();
-    // Every sweep but the first finds the core as the certificate of the one before left it.
-    if (!factorised && !core_.factorise(now_.sites.precision)) return StageEnd::not_definite;
-    factorised = true;
+    if (!core_.set(now_.sites)) return StageEnd::not_definite;
     SiteApproximation sites = now_.sites;
-    SequentialGaussian q(core_, now_.point);
-    for (Index begin = 0; begin < n; begin += SequentialGaussian::block_rows) {
-      const Index end = std::min(n, begin + SequentialGaussian::block_rows);
-      q.open_block(begin, end);
-      for (Index i = begin; i < end; ++i) {
-        const double m = q.mean(i);
-        const double v = q.variance(i);
-        if (moments_.is_pinned(i)) continue;
-        const double cavity_precision = v > 0.0 ? 1.0 / v - power * sites.precision(i) : 0.0;
-        if (!(cavity_precision > 0.0)) {
-          ++report_.skipped;
-          continue;
-        }
-        const double cavity_mean = (m / v - power * sites.shift(i)) / cavity_precision;
-        const SiteRows::Tilted tilted = sites_.tilted_row(i, cavity_mean, 1.0 / cavity_precision, power);
-        if (!(tilted.variance > 0.0) || !std::isfinite(tilted.mean)) {
-          ++report_.skipped;
-          continue;
-        }
-        double share = damping / power;
-        const double change = 1.0 / tilted.variance - 1.0 / v;
-        // 1 + change v > 0 keeps q proper.
-        if (share * change * v < -largest_loss) share = -largest_loss / (change * v);
-        const double precision_change = share * change;
-        const double shift_change = share * (tilted.mean / tilted.variance - m / v);
-        sites.precision(i) += precision_change;
-        sites.shift(i) += shift_change;
-        q.change_site(i, precision_change, shift_change);
+    const std::unique_ptr<SequentialGaussian> sweep = core_.sweep(now_.point);
+    if (!sweep) return StageEnd::no_sweeps;
+    SequentialGaussian& q = *sweep;
+    q.sweep_rows(sites_.rows(), [&](Index i) {
+      const double m = q.mean(i);
+      const double v = q.variance(i);
+      if (moments_.is_pinned(i)) return;
+      const double cavity_precision = v > 0.0 ? 1.0 / v - power * sites.precision(i) : 0.0;
+      if (!(cavity_precision > 0.0)) {
+        ++report_.skipped;
+        return;
       }
-      q.close_block();
-    }
+      const double cavity_mean = (m / v - power * sites.shift(i)) / cavity_precision;
+      const SiteRows::Tilted tilted = sites_.tilted_row(i, cavity_mean, 1.0 / cavity_precision, power);
+      if (!(tilted.variance > 0.0) || !std::isfinite(tilted.mean)) {
+        ++report_.skipped;
+        return;
+      }
+      double share = damping / power;
+      const double change = 1.0 / tilted.variance - 1.0 / v;
+      // 1 + change v > 0 keeps q proper.
+      if (share * change * v < -largest_loss) share = -largest_loss / (change * v);
+      const double precision_change = share * change;
+      const double shift_change = share * (tilted.mean / tilted.variance - m / v);
+      sites.precision(i) += precision_change;
+      sites.shift(i) += shift_change;
+      q.change_site(i, precision_change, shift_change);
+    });
     const Visit outcome = visit(std::move(sites), damping < 1.0 ? "sequential, damped" : "sequential");
     if (outcome == Visit::indefinite) return StageEnd::not_definite;
     mismatch.next(now_.mismatch);

@@ -1,7 +1,5 @@
 #include "engines/ep_state.hpp"
 
-#include "engines/leave_one_out.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -37,34 +35,32 @@ bool EpMoments::evaluate(SiteApproximation sites, EpState& state) const {
 }
 
 bool EpMoments::marginals(SiteApproximation sites, EpState& state) const {
-  if (!sites.shift.allFinite() || !core_->factorise(sites.precision)) return false;
+  if (!core_->set(sites)) return false;
   state.sites = std::move(sites);
-  state.point = core_->mean(state.sites.shift);
-  state.variance = core_->variances(&state.slack);
-  state.dual = core_->dual(state.point, state.sites.shift);
+  state.point = core_->mean();
+  state.rows = core_->marginals(state.point);
   return state.point.eta.allFinite();
 }
 
 void EpMoments::cavities(EpState& state) const {
-  const Marginals c =
-      gaussmith::cavities(state.point.eta, state.variance, state.slack, state.dual, state.sites.precision, power_);
+  const Marginals c = gaussmith::cavities(state.rows, state.sites.precision, power_);
   state.cavity_mean = c.mean;
   state.cavity_variance = c.variance;
 }
 
 void EpMoments::tilt(EpState& state) const {
-  const Index n = state.variance.size();
+  const Index n = state.rows.variance.size();
   // Rows without a proper cavity get a harmless one for the call.
   std::vector<Index> aside;
   state.improper = 0;
   for (Index i = 0; i < n; ++i) {
-    const bool proper = state.variance(i) > no_variance && state.cavity_variance(i) > no_variance &&
+    const bool proper = state.rows.variance(i) > no_variance && state.cavity_variance(i) > no_variance &&
                         std::isfinite(state.cavity_variance(i)) && std::isfinite(state.cavity_mean(i));
     if (proper) continue;
     if (!is_pinned(i)) ++state.improper;
     aside.push_back(i);
     state.cavity_mean(i) = state.point.eta(i);
-    state.cavity_variance(i) = state.variance(i) > no_variance ? state.variance(i) : 1.0;
+    state.cavity_variance(i) = state.rows.variance(i) > no_variance ? state.rows.variance(i) : 1.0;
   }
   state.inaccurate = sites_->tilted(state.cavity_mean, state.cavity_variance, power_, state.log_normaliser,
                                     state.tilted_mean, state.tilted_variance);
@@ -72,13 +68,13 @@ void EpMoments::tilt(EpState& state) const {
   if (!aside.empty()) sites_->log_density(state.point.eta, &at_mean);
   for (const Index i : aside) {
     state.tilted_mean(i) = state.point.eta(i);
-    state.tilted_variance(i) = state.variance(i);
-    if (!(state.variance(i) > no_variance)) state.log_normaliser(i) = power_ * at_mean(i);
+    state.tilted_variance(i) = state.rows.variance(i);
+    if (!(state.rows.variance(i) > no_variance)) state.log_normaliser(i) = power_ * at_mean(i);
   }
   state.mean_mismatch = state.variance_mismatch = 0.0;
   double sum = 0.0;
   for (Index i = 0; i < n; ++i) {
-    const double v = state.variance(i);
+    const double v = state.rows.variance(i);
     if (!(v > no_variance)) {
       sum += state.log_normaliser(i);
       continue;
@@ -94,7 +90,7 @@ void EpMoments::tilt(EpState& state) const {
     raise(state.variance_mismatch, std::abs(state.tilted_variance(i) / v - 1.0) / power_);
   }
   state.mismatch = state.improper > 0 ? infinity : std::max(state.mean_mismatch, state.variance_mismatch);
-  state.log_evidence = sum / power_ - 0.5 * core_->inner(state.point, state.point) - core_->half_log_det();
+  state.log_evidence = sum / power_ - 0.5 * core_->inner(state.point, state.point) - core_->half_log_det().value;
 }
 
 void EpMoments::settle_means(EpState& state, int most_passes) const {
@@ -103,16 +99,12 @@ void EpMoments::settle_means(EpState& state, int most_passes) const {
   for (int pass = 0; pass < most_passes && state.improper == 0; ++pass) {
     if (!(state.mean_mismatch > means_ahead * state.variance_mismatch)) return;
     EpState next = state;
-    for (Index i = 0; i < next.variance.size(); ++i) {
-      if (!(next.variance(i) > no_variance)) continue;
+    for (Index i = 0; i < next.rows.variance.size(); ++i) {
+      if (!(next.rows.variance(i) > no_variance)) continue;
       next.sites.shift(i) = (next.tilted_mean(i) - next.cavity_mean(i)) / (power_ * next.cavity_variance(i)) +
                             next.sites.precision(i) * next.tilted_mean(i);
     }
-    if (!next.sites.shift.allFinite()) return;
-    next.point = core_->mean(next.sites.shift);
-    next.dual = core_->dual(next.point, next.sites.shift);
-    cavities(next);
-    tilt(next);
+    if (!evaluate(next.sites, next)) return;
     if (!(next.mean_mismatch < state.mean_mismatch) || !std::isfinite(next.mismatch)) return;
     state = std::move(next);
   }
@@ -120,9 +112,9 @@ void EpMoments::settle_means(EpState& state, int most_passes) const {
 
 SiteApproximation EpMoments::targets(const EpState& state) const {
   SiteApproximation out = state.sites;
-  for (Index i = 0; i < state.variance.size(); ++i) {
+  for (Index i = 0; i < state.rows.variance.size(); ++i) {
     const double v = state.tilted_variance(i);
-    const bool moved = state.tilted_mean(i) != state.point.eta(i) || v != state.variance(i);
+    const bool moved = state.tilted_mean(i) != state.point.eta(i) || v != state.rows.variance(i);
     if (!moved || !(v > 0.0) || !std::isfinite(state.tilted_mean(i)) || is_pinned(i)) continue;
     const double cavity = state.cavity_variance(i);
     const double precision = (1.0 / v - 1.0 / cavity) / power_;

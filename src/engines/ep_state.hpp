@@ -10,10 +10,8 @@ namespace gaussmith {
 
 struct EpState {
   SiteApproximation sites;
-  LatentPoint point;  ///< Mean of q; point.eta are the marginal means.
-  Vector variance;    ///< Marginal variances of eta.
-  Vector slack;       ///< 1 - tau v: v / slack is the leave-one-out variance.
-  Vector dual;        ///< nu - tau eta.
+  LatentPoint point;  ///< Mean of q.
+  RowMarginals rows;  ///< Its marginals.
 
   Vector cavity_mean, cavity_variance;
   Vector log_normaliser, tilted_mean, tilted_variance;

@@ -1,5 +1,9 @@
 #include "engines/exact.hpp"
 
+#include "base/progress.hpp"
+#include "engines/curvature_gradient.hpp"
+#include "engines/engine_core.hpp"
+#include "engines/evidence_kind.hpp"
 #include "gaussmith/errors.hpp"
 #include "model/site_rows.hpp"
 
@@ -26,35 +30,38 @@ void check_exact(const Model& model) {
 }
 
 void run_exact(const Run& run, Posterior::State& state) {
+  const std::shared_ptr<GaussianCore> core = build_core(run, state);
   const SiteRows sites(state.model.sites, state.threads);
   Vector first;
   Vector second;
-  const LatentPoint centre = state.core->centre();
+  const LatentPoint centre = core->centre();
   sites.log_density(centre.eta, nullptr, &first, &second);
-  state.sites.precision = -second;
-  state.sites.shift = first + state.sites.precision.cwiseProduct(centre.eta);
-  if (!state.core->factorise(state.sites.precision)) throw InvalidModel("exact: " + why_not_factorised(*state.core));
-  state.point = state.core->mean(state.sites.shift);
+  const Vector precision = -second;
+  if (!core->set({precision, first + precision.cwiseProduct(centre.eta)}))
+    throw InvalidModel("exact: " + why_not_factorised(*core));
+  LatentPoint mean = core->mean();
 
   Report& report = state.report;
   report.tolerance = closed_form_tolerance;
   // The closed form is one Newton step; in an ill-conditioned problem another one refines what rounding left of it.
   for (report.iterations = 1;; ++report.iterations) {
-    sites.log_density(state.point.eta, nullptr, &first);
-    LatentPoint again = state.core->mean(first + state.sites.precision.cwiseProduct(state.point.eta));
-    report.residual = std::sqrt(std::abs(state.core->slope(state.point, again, first)));
+    sites.log_density(mean.eta, nullptr, &first);
+    LatentPoint again = core->mean(first + precision.cwiseProduct(mean.eta));
+    report.residual = std::sqrt(std::abs(core->slope(mean, again, first)));
     if (report.residual <= report.tolerance || report.iterations == most_refinements) break;
-    state.point = std::move(again);
+    mean = std::move(again);
   }
   report.status = report.residual <= report.tolerance ? Status::converged : Status::stalled;
   report.message = report.converged() ? "closed form"
                                       : "closed form, but rounding leaves a gradient: the problem is ill-conditioned";
-  const double objective = sites.total(state.point.eta) - 0.5 * state.core->inner(state.point, state.point);
-  report.history.push_back({report.iterations, objective, report.residual, "closed form"});
-  if (run.progress && run.progress(report.history.back()) == Next::discard) throw Interrupted();
+  const double objective = sites.total(mean.eta) - 0.5 * core->inner(mean, mean);
+  Progress(run.progress, &report.history).tell({report.iterations, objective, report.residual, "closed form"});
 
-  state.latent = {state.point.eta, state.core->variances(&state.slack)};
-  state.log_evidence = {objective - state.core->half_log_det(), EvidenceKind::exact};
+  settle_in_site_form(*core, mean, state);
+  state.log_evidence =
+      make_evidence(objective - core->half_log_det().value, *core,
+                    evidence_kind({EvidenceKind::approximation, true}, core->accuracy(), sites, report.converged()));
+  state.gradient = [core, mean, &state] { return curvature_gradient(*core, mean, state); };
 }
 
 }  // namespace gaussmith

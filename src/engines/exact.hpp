@@ -1,7 +1,7 @@
 #pragma once
 // Gaussian sites: the posterior in one step.
 
-#include "engines/posterior_state.hpp"
+#include "engines/engine.hpp"
 
 namespace gaussmith {
 
@@ -11,5 +11,15 @@ void check_exact(const Model& model);
 /// tau = 1 / variance, nu = y / variance; the log joint at the mean and half a log-determinant are the evidence,
 /// without the cancellation of completing squares.
 void run_exact(const Run& run, Posterior::State& state);
+
+template <>
+struct Engine<Exact> {
+  static constexpr const char* name = "exact";
+  static constexpr const char* evidence = "exact";
+  static constexpr const char* sites = "gaussian";
+  static constexpr const char* summary = "Closed form for Gaussian sites";
+  static void check(const Model& model) { check_exact(model); }
+  static void run(const Exact& /*options*/, const Run& run, Posterior::State& state) { run_exact(run, state); }
+};
 
 }  // namespace gaussmith

@@ -1,17 +1,19 @@
 #include "engines/kl.hpp"
 
+#include "engines/engine_core.hpp"
+#include "engines/evidence_kind.hpp"
 #include "engines/explicit_gradient.hpp"
 #include "engines/kl_family.hpp"
 #include "engines/kl_full.hpp"
 #include "engines/options.hpp"
-#include "engines/support.hpp"
+#include "engines/support_check.hpp"
+#include "engines/tangent_sites.hpp"
 #include "gaussmith/errors.hpp"
 #include "gaussmith/random.hpp"
 
 #include <fmt/format.h>
 
 #include <optional>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -23,42 +25,37 @@ void check_kl_covariance(const std::string& text) {
 
 namespace {
 
-/// Where to begin; the core is factorised there. Empty where K^-1 + T is not positive definite.
+/// Where to begin; the core is there. Empty where K^-1 + T is not positive definite.
 using Start = std::optional<KlStart>;
 
-Start factorised(GaussianCore& core, KlStart start) {
-  if (!core.factorise(start.precision)) return {};
+/// The precisions alone: the ascent finds the mean.
+bool set_precision(GaussianCore& core, const Vector& precision) {
+  return core.set({precision, Vector::Zero(core.rows())});
+}
+
+Start proper(GaussianCore& core, KlStart start) {
+  if (!set_precision(core, start.precision)) return {};
   return start;
 }
 
 Start warm_start(GaussianCore& core, const Posterior* warm) {
-  if (warm == nullptr || warm->sites().precision.size() != core.rows() || !core.factorise(warm->sites().precision))
+  if (warm == nullptr || warm->site_approximation().rows() != core.rows() || !core.set(warm->site_approximation()))
     return {};
-  return KlStart{warm->sites().precision, core.mean(warm->sites().shift)};
+  return KlStart{warm->site_approximation().precision, core.mean()};
 }
 
 /// Every heavy-tailed site taken at its word: the least-squares fit, which no outlier has left.
-Start trusting_start(GaussianCore& core, const SiteRows& sites, KlStart start) {
-  Vector shift = start.precision.cwiseProduct(start.mean.eta);
+Start trusting_start(GaussianCore& core, const SiteRows& sites, const KlStart& first) {
+  SiteApproximation trusting{first.precision, first.precision.cwiseProduct(first.mean.eta)};
   sites.for_pieces([&](const SiteBlock& block, Index begin, Index row, Index count) {
     const SiteTraits& traits = block.traits();
     if (!traits.super_gaussian || traits.log_concave) return;
     const auto size = static_cast<std::size_t>(count);
-    const std::vector<double> x(size, 0.0);
-    std::vector<double> slope(size);
-    std::vector<double> centre(size);
-    std::vector<double> first(size);
-    block.bound_shape(begin, slope, centre);
-    block.bound(begin, x, {.value = {}, .first = first, .second = {}});
-    for (std::size_t i = 0; i < size; ++i) {
-      const Index n = row + static_cast<Index>(i);
-      start.precision(n) = -2.0 * first[i];
-      shift(n) = slope[i] + start.precision(n) * centre[i];
-    }
+    const std::vector<double> centre(size, 0.0);
+    tangent_sites(block, begin, centre, {trusting.precision.data() + row, size}, {trusting.shift.data() + row, size});
   });
-  if (!core.factorise(start.precision)) return {};
-  start.mean = core.mean(shift);
-  return start;
+  if (!core.set(trusting)) return {};
+  return KlStart{trusting.precision, core.mean()};
 }
 
 /// As wide as the prior, so that every mode is seen at once: narrow heavy-tailed sites hide them from one another.
@@ -67,17 +64,17 @@ Start wide_start(GaussianCore& core, const SiteRows& sites) {
   Vector d_variance;
   const Vector variance = core.prior_variances().cwiseMin(widest_variance);
   sites.expectation(centre.eta, variance, nullptr, nullptr, &d_variance);
-  return factorised(core, {(-2.0 * d_variance).cwiseMax(0.0), std::move(centre)});
+  return proper(core, {(-2.0 * d_variance).cwiseMax(0.0), std::move(centre)});
 }
 
 /// A mean pulled towards responses drawn from the prior's marginals.
-Start scattered_start(GaussianCore& core, const SiteRows& sites, const KlStart& start, Random& random) {
-  if (!core.factorise(start.precision)) return {};
+Start scattered_start(GaussianCore& core, const SiteRows& sites, const KlStart& first, Random& random) {
+  if (!set_precision(core, first.precision)) return {};
   const Vector width = core.prior_variances().cwiseMin(core.variances().maxCoeff()).cwiseSqrt();
   Vector shift(core.rows());
   for (Index n = 0; n < shift.size(); ++n)
-    shift(n) = start.precision(n) * (core.prior_mean()(n) + 2.0 * width(n) * random.normal());
-  return factorised(core, independent_start(core, sites, core.mean(shift)));
+    shift(n) = first.precision(n) * (core.prior_mean()(n) + 2.0 * width(n) * random.normal());
+  return proper(core, independent_start(core, sites, core.mean(shift)));
 }
 
 /// The ascent from one start with its own report.
@@ -93,59 +90,49 @@ Climb best_of_starts(const Kl& options, const Run& run, GaussianCore& core, cons
     return done;
   };
   if (const Start warm = warm_start(core, run.warm_start)) return climb(*warm);
-  const Start first = factorised(core, independent_start(core, sites, core.centre()));
+  const Start first = proper(core, independent_start(core, sites, core.centre()));
   if (!first) throw InvalidModel("kl: " + why_not_factorised(core));
   Climb best = climb(*first);
   if (sites.all(&SiteTraits::log_concave) || options.starts == 1) return best;
 
+  // After the first: least squares, a scattered one, the widest, and more scattered ones.
   Random random(run.seed);
+  const auto start_number = [&](int number) {
+    if (number == 1) return trusting_start(core, sites, *first);
+    if (number == 3) return wide_start(core, sites);
+    return scattered_start(core, sites, *first, random);
+  };
   int iterations = best.report.iterations;
-  bool best_is_last = true;
-  for (int s = 1; s < options.starts && best.report.status != Status::stopped; ++s) {
-    const Start start = s == 1   ? trusting_start(core, sites, *first)
-                        : s == 3 ? wide_start(core, sites)
-                                 : scattered_start(core, sites, *first, random);
-    best_is_last = false;
+  for (int number = 1; number < options.starts && best.report.status != Status::stopped; ++number) {
+    const Start start = start_number(number);
     if (!start) continue;
     Climb other = climb(*start);
     iterations += other.report.iterations;
-    best_is_last = other.end.bound > best.end.bound;
-    if (best_is_last) best = std::move(other);
+    if (other.end.bound > best.end.bound) best = std::move(other);
   }
   best.report.iterations = iterations;
   best.report.message += fmt::format(", best of {} starts", options.starts);
-  if (!best_is_last) {
-    if (!core.factorise(best.end.precision)) throw std::logic_error("kl: a factorisation could not be repeated");
-    best.end.variance = core.variances(&best.end.slack);
-  }
+  core.restore(best.end.sites());
   return best;
 }
 
 void run_full(const Kl& options, const Run& run, Posterior::State& state) {
-  build_core(run, state);
+  const std::shared_ptr<GaussianCore> core = build_core(run, state);
   const SiteRows sites(state.model.sites, state.threads);
-  check_support(state.core->prior_mean(), state.core->prior_variances(), sites);
-  auto [end, report] = best_of_starts(options, run, *state.core, sites);
+  check_support(core->prior_mean(), core->prior_variances(), sites);
+  auto [end, report] = best_of_starts(options, run, *core, sites);
   report.tolerance = options.tolerance;
   report.core = std::move(state.report.core);
   state.report = std::move(report);
-  state.sites.precision = end.precision;
-  state.sites.shift = end.mean.d_mean + end.precision.cwiseProduct(end.mean.at.eta);
-  state.point = std::move(end.mean.at);
-  state.latent = {state.point.eta, end.variance};
-  state.slack = std::move(end.slack);
-  // Short of its optimum the bound of Gaussian sites is a bound like any other.
-  const bool exact = state.report.converged() && sites.all(&SiteTraits::gaussian);
-  state.log_evidence = {end.bound, exact ? EvidenceKind::exact : EvidenceKind::lower_bound};
-}
-
-void run_constrained(const Kl& options, const KlCovariance& covariance, const Run& run, Posterior::State& state) {
-  auto geometry = std::make_shared<PriorGeometry>(state.model.prior, state.model.design, state.threads);
-  const SiteRows sites(state.model.sites, state.threads);
-  Vector centre = geometry->row_mean();
-  if (state.model.offset.size() > 0) centre += state.model.offset;
-  check_support(centre, geometry->row_variances(), sites);
-  run_kl_family(options, covariance, run, std::move(geometry), state);
+  const LatentPoint mean = std::move(end.mean.at);
+  settle_in_site_form(*core, mean, state);
+  state.log_evidence = make_evidence(
+      end.bound, *core,
+      evidence_kind({EvidenceKind::lower_bound, true}, core->accuracy(), sites, state.report.converged()));
+  // Explicit terms only, because the bound is stationary in q: sites by E_q[d log t].
+  state.gradient = [core, mean, &state] {
+    return explicit_gradient(*core, mean, state, expected_site_gradient(state.rows()));
+  };
 }
 
 }  // namespace
@@ -155,14 +142,9 @@ void run_kl(const Kl& options, const Run& run, Posterior::State& state) {
   if (covariance.family.kind == FamilyKind::full)
     run_full(options, run, state);
   else
-    run_constrained(options, covariance, run, state);
-  check_support_under(state.latent.mean, state.latent.variance, SiteRows(state.model.sites, state.threads));
+    run_kl_family(options, covariance, run, state);
+  check_support_under(state.rows().mean, state.rows().variance, SiteRows(state.model.sites, state.threads));
   if (!covariance.reason.empty()) state.report.notes.push_back(covariance.reason);
-}
-
-std::map<std::string, double, std::less<>> kl_gradient(const Posterior::State& state) {
-  if (state.family) return family_gradient(state.model, *state.family, state.threads);
-  return explicit_gradient(state, expected_site_gradient(state.latent));
 }
 
 }  // namespace gaussmith

@@ -1,10 +1,7 @@
 #pragma once
 // Gaussian KL: the q that maximises E_q[log p(y, w)] + entropy, a lower bound on the evidence (docs/engines/kl.md).
 
-#include "engines/posterior_state.hpp"
-
-#include <map>
-#include <string>
+#include "engines/engine.hpp"
 
 namespace gaussmith {
 
@@ -12,7 +9,15 @@ namespace gaussmith {
 /// into memory before any work (InvalidOption).
 void run_kl(const Kl& options, const Run& run, Posterior::State& state);
 
-/// Explicit terms only, because the bound is stationary in q: sites by E_q[d log t].
-[[nodiscard]] std::map<std::string, double, std::less<>> kl_gradient(const Posterior::State& state);
+template <>
+struct Engine<Kl> {
+  static constexpr const char* name = "kl";
+  static constexpr const char* evidence = "lower-bound";
+  static constexpr const char* sites = "unbounded support";
+  static constexpr const char* summary =
+      "Gaussian closest to the posterior in KL(q, p): the best lower bound on the evidence in its covariance family";
+  static void check(const Model& /*model*/) {}  // What it refuses, it finds as its first step.
+  static void run(const Kl& options, const Run& run, Posterior::State& state) { run_kl(options, run, state); }
+};
 
 }  // namespace gaussmith

@@ -19,10 +19,6 @@ constexpr double most_operations = 4e12;
 /// The widest chevron that `auto` takes.
 constexpr Index widest_chevron = 50;
 
-bool has_dense_prior(const Model& model) {
-  return std::holds_alternative<DenseGaussian>(model.prior) || std::holds_alternative<GaussianProcess>(model.prior);
-}
-
 double site_form_operations(const Model& model, CoreForm form) {
   const auto n = static_cast<double>(model.rows());
   const auto d = static_cast<double>(model.dimension());
@@ -55,7 +51,7 @@ class Chooser {
     if (fits && operations <= most_operations)
       return take(full, fmt::format("kl.covariance auto: full, which needs {}", memory_in_words(bytes)));
     if (form_asked_for) return take(full, "kl.covariance auto: full, because a form was asked for");
-    if (has_dense_prior(model_))
+    if (has_dense_covariance(model_.prior))
       return take(full, "kl.covariance auto: full, because the prior's matrix takes as much in every family");
     const std::string why =
         fits ? fmt::format("full would take {:.1g} multiplications a step", operations)
@@ -68,8 +64,7 @@ class Chooser {
 
  private:
   [[nodiscard]] double needed(const CovarianceFamily& family) const {
-    return model_memory(model_) + (family.kind == FamilyKind::full ? core_memory(model_, form_)
-                                                                   : memory_needed(family, model_, options_.basis));
+    return family.kind == FamilyKind::full ? core_memory(model_, form_) : memory_needed(family, model_, options_.basis);
   }
 
   [[nodiscard]] std::string hint(double bytes) const {
@@ -84,11 +79,6 @@ class Chooser {
 };
 
 }  // namespace
-
-std::string memory_in_words(double bytes) {
-  return bytes < 0.1 * gigabyte ? fmt::format("{:.2g} MB", 1e3 * bytes / gigabyte)
-                                : fmt::format("{:.3g} GB", bytes / gigabyte);
-}
 
 KlCovariance choose_kl_covariance(const Kl& options, const Model& model, CoreForm form) {
   const Chooser chooser(options, model, form);

@@ -1,6 +1,9 @@
 #include "engines/kl_family.hpp"
 
-#include "gaussian/root_gaussian.hpp"
+#include "base/memory.hpp"
+#include "engines/support_check.hpp"
+#include "families/fit_family.hpp"
+#include "gaussian/root_law.hpp"
 
 #include <fmt/format.h>
 
@@ -9,36 +12,63 @@
 
 namespace gaussmith {
 
-void run_kl_family(const Kl& options, const KlCovariance& covariance, const Run& run,
-                   std::shared_ptr<PriorGeometry> geometry, Posterior::State& state) {
-  FamilyOptions how;
-  how.tolerance = options.tolerance;
-  how.max_iterations = options.max_iterations;
-  how.seed = run.seed;
-  how.starts = std::max(1, 2 * (options.starts - 1));  // Pairs, a direction and its opposite.
-  how.basis = options.basis;
-  if (run.warm_start != nullptr) how.warm = {run.warm_start->state().family.get(), &run.warm_start->sites()};
-  FamilyFit fit = fit_family(state.model, covariance.family, how, state.threads, run.progress);
+namespace {
+
+FamilyStart warm_start(const Posterior* warm) {
+  FamilyStart start;
+  if (warm == nullptr) return start;
+  start.sites = &warm->site_approximation();
+  if (const auto* law = dynamic_cast<const RootLaw*>(warm->state().law.get()))
+    start.root = EarlierRoot{law->covariance(), law->coordinates(), warm->weights().mean};
+  return start;
+}
+
+FamilyOptions family_options(const Kl& options, const Run& run) {
+  FamilyOptions out;
+  out.tolerance = options.tolerance;
+  out.max_iterations = options.max_iterations;
+  out.seed = run.seed;
+  out.starts = std::max(1, 2 * (options.starts - 1));  // Pairs, a direction and its opposite.
+  out.basis = options.basis;
+  out.warm = warm_start(run.warm_start);
+  return out;
+}
+
+/// 1 - tau v and nu - tau m of every row; the site is divided out of the row's own marginal.
+RowMarginals row_marginals(const FamilyFit& fit, const SiteApproximation& sites) {
+  Vector share = 1.0 - sites.precision.array() * fit.latent.variance.array();
+  return {fit.latent, std::move(share), fit.d_mean};
+}
+
+}  // namespace
+
+void run_kl_family(const Kl& options, const KlCovariance& covariance, const Run& run, Posterior::State& state) {
+  check_rows(covariance.family, state.model.design);
+  const auto geometry = std::make_shared<PriorGeometry>(state.model.prior, state.model.design, state.threads);
+  Vector centre = geometry->row_mean();
+  if (state.model.offset.size() > 0) centre += state.model.offset;
+  check_support(centre, geometry->row_variances(), SiteRows(state.model.sites, state.threads));
+  const FamilyOptions how = family_options(options, run);
+  auto fit = std::make_shared<FamilyFit>(fit_family(state.model, *geometry, covariance.family, how, run.progress));
 
   Report& report = state.report;
   report.core = fmt::format("root of a constrained covariance, {}: {}", to_string(covariance.family),
                             memory_in_words(covariance.bytes));
-  report.status = fit.status;
-  report.message = std::move(fit.message);
-  if (!fit.concave && covariance.family.kind != FamilyKind::subspace)
-    report.message += fmt::format(", best of {} starts{}", how.starts, fit.warm ? ", the first of them warm" : "");
-  report.iterations = fit.iterations;
-  report.residual = fit.residual;
+  report.status = fit->status;
+  report.message = std::move(fit->message);
+  if (!fit->concave && covariance.family.kind != FamilyKind::subspace)
+    report.message += fmt::format(", best of {} starts{}", how.starts, fit->warm ? ", the first of them warm" : "");
+  report.iterations = fit->iterations;
+  report.residual = fit->residual;
   report.tolerance = options.tolerance;
-  report.history = std::move(fit.history);
+  report.history = std::move(fit->history);
 
-  state.sites.precision = -2.0 * fit.d_variance;
-  state.sites.shift = fit.d_mean + state.sites.precision.cwiseProduct(fit.latent.mean);
-  state.point = {fit.coordinates, fit.latent.mean};
-  state.latent = fit.latent;
-  state.log_evidence = {fit.bound, EvidenceKind::lower_bound};
-  state.other = std::make_unique<RootGaussian>(std::move(geometry), fit.covariance);
-  state.family = std::make_unique<const FamilyFit>(std::move(fit));
+  state.sites.precision = -2.0 * fit->d_variance;
+  state.sites.shift = fit->d_mean + state.sites.precision.cwiseProduct(fit->latent.mean);
+  state.law = std::make_unique<RootLaw>(geometry, fit->covariance, fit->coordinates);
+  state.law->know_rows(row_marginals(*fit, state.sites), state.sites.precision);
+  state.log_evidence = {fit->bound, EvidenceKind::lower_bound, {}};
+  state.gradient = [fit, geometry, &state] { return family_gradient(state.model, *geometry, *fit); };
 }
 
 }  // namespace gaussmith

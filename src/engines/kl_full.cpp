@@ -1,5 +1,6 @@
 #include "engines/kl_full.hpp"
 
+#include "base/progress.hpp"
 #include "engines/anderson.hpp"
 #include "gaussmith/errors.hpp"
 
@@ -8,7 +9,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <stdexcept>
 #include <utility>
 
 namespace gaussmith {
@@ -55,18 +55,16 @@ class KlAscent {
       : core_(core),
         sites_(sites),
         options_(options),
-        run_(run),
         report_(report),
+        progress_(run.progress, &report.history),
         anderson_(memory),
         prior_(core.prior_variances()) {}
 
   KlPoint climb(const KlStart& start) {
+    core_.restore({start.precision, Vector::Zero(core_.rows())});
     now_ = optimise_mean(start.precision, start.mean);
     while (proceed()) advance();
-    if (!factorised_at_now_) {
-      if (!core_.factorise(now_.precision)) throw std::logic_error("kl: a factorisation could not be repeated");
-      now_.variance = core_.variances(&now_.slack);
-    }
+    core_.restore(now_.sites());
     return std::move(now_);
   }
 
@@ -76,12 +74,12 @@ class KlAscent {
     return std::max(rounding_gain, rounding_unit * precision.cwiseProduct(prior_).maxCoeff());
   }
 
-  /// The point with these precisions, at which the core is factorised, and the best mean for them.
+  /// The point with these precisions, which are the core's, and the best mean for them.
   KlPoint optimise_mean(const Vector& precision, const LatentPoint& mean) {
     ++report_.iterations;
     KlPoint next;
     next.precision = precision;
-    next.variance = core_.variances(&next.slack);
+    next.variance = core_.variances();
     next.mean = smoothed_point(core_, sites_, next.variance, mean);
     if (now_.variance.size() > 0 && blur_ > strong_coupling) predict_mean(next);
     const auto mismatch = [&] {
@@ -95,7 +93,7 @@ class KlAscent {
       const double last = std::exchange(blur_, blur_between(before, next));
       if (blur_ <= 2.0 * last) break;
     }
-    next.bound = next.mean.objective - core_.half_log_det() + 0.5 * precision.dot(next.variance);
+    next.bound = next.mean.objective - core_.half_log_det().value + 0.5 * precision.dot(next.variance);
     next.residual = std::max(next.mean.residual, mismatch());
     return next;
   }
@@ -129,11 +127,8 @@ class KlAscent {
 
   /// Records the point; false when the search is over.
   bool proceed() {
-    const Iteration iteration{report_.iterations, now_.bound, now_.residual, kind_};
-    report_.history.push_back(iteration);
     report_.residual = now_.residual;
-    const Next next = run_.progress ? run_.progress(iteration) : Next::proceed;
-    if (next == Next::discard) throw Interrupted();
+    const Next next = progress_.tell({report_.iterations, now_.bound, now_.residual, kind_});
     if (now_.residual <= options_.tolerance) return finish(Status::converged, how());
     if (next == Next::accept) return finish(Status::stopped, "stopped by the caller before the bound's optimum");
     if (stalled_) return finish(Status::stalled, "no step increases the bound any more in double precision");
@@ -202,8 +197,7 @@ class KlAscent {
   /// (V o V) dtau is to first order the fall of v.
   bool try_step(const Vector& precision, const Vector& mismatch, std::string_view kind) {
     if (report_.iterations >= options_.max_iterations) return false;
-    factorised_at_now_ = false;
-    if (!core_.factorise(precision)) {
+    if (!core_.set({precision, now_.mean.d_mean})) {
       ++report_.iterations;
       return false;
     }
@@ -227,7 +221,6 @@ class KlAscent {
     }
     best_residual_ = std::min(best_residual_, next.residual);
     now_ = std::move(next);
-    factorised_at_now_ = true;
     kind_ = kind;
     return true;
   }
@@ -248,8 +241,8 @@ class KlAscent {
   GaussianCore& core_;
   const SiteRows& sites_;
   const Kl& options_;
-  const Run& run_;
   Report& report_;
+  Progress progress_;
   AndersonMixing anderson_;
   Vector prior_;
   KlPoint now_;
@@ -258,7 +251,7 @@ class KlAscent {
   double length_ = 1.0;
   double best_residual_ = std::numeric_limits<double>::infinity();
   int idle_steps_ = 0, shortened_ = 0;
-  bool factorised_at_now_ = true, stalled_ = false, logarithmic_ = false;
+  bool stalled_ = false, logarithmic_ = false;
 };
 
 }  // namespace

@@ -12,10 +12,14 @@ namespace gaussmith {
 /// and it is stationary where the mean is optimal and tau_n = -2 de_n/dv_n.
 struct KlPoint {
   Vector precision, variance;
-  Vector slack;  ///< 1 - tau v (GaussianCore::variances).
   SmoothedPoint mean;
   double bound = 0.0;
   double residual = 0.0;  ///< The larger of the mean's residual and max |tau + 2 de/dv| v.
+
+  /// With nu = de/dm + tau m the site form has this mean where the mean is optimal.
+  [[nodiscard]] SiteApproximation sites() const {
+    return {precision, mean.d_mean + precision.cwiseProduct(mean.at.eta)};
+  }
 };
 
 /// What stands for the prior's variance where it is wider, or where there is no Gaussian factor.
@@ -31,9 +35,8 @@ struct KlStart {
 /// v (1/K_nn + tau(v)) = 1 at the mean.
 [[nodiscard]] KlStart independent_start(const GaussianCore& core, const SiteRows& sites, LatentPoint mean);
 
-/// Climbs from a start whose precisions the core is factorised with. Writes iterations, history, residual, status and
-/// message of the report; an iteration is one factorisation. Leaves the core factorised at the result, variances()
-/// included.
+/// Climbs from a start at which K^-1 + T is positive definite. Writes iterations, history, residual, status and message
+/// of the report; an iteration is one factorisation. Leaves the core at the sites of the result.
 [[nodiscard]] KlPoint climb_kl(GaussianCore& core, const SiteRows& sites, const Kl& options, const Run& run,
                                const KlStart& start, Report& report);
 

@@ -1,5 +1,9 @@
 #include "engines/laplace.hpp"
 
+#include "base/progress.hpp"
+#include "engines/curvature_gradient.hpp"
+#include "engines/engine_core.hpp"
+#include "engines/evidence_kind.hpp"
 #include "engines/positive_weights.hpp"
 #include "gaussmith/errors.hpp"
 #include "gaussmith/random.hpp"
@@ -9,7 +13,6 @@
 
 #include <cmath>
 #include <limits>
-#include <stdexcept>
 
 namespace gaussmith {
 
@@ -38,13 +41,18 @@ struct ModeAscent {
 class ModeSearch {
  public:
   ModeSearch(GaussianCore& core, const SiteRows& sites, const Laplace& options, const Run& run, Report& report)
-      : core_(core), sites_(sites), options_(options), run_(run), report_(report), random_(run.seed) {}
+      : core_(core),
+        sites_(sites),
+        options_(options),
+        report_(report),
+        progress_(run.progress, &report.history),
+        random_(run.seed) {}
 
   void start_from(const Posterior* warm) {
     now_ = evaluate(core_.centre());
-    if (warm != nullptr && warm->sites().precision.size() == sites_.rows() &&
-        core_.factorise(warm->sites().precision)) {
-      const ModeAscent warmer = evaluate(core_.mean(warm->sites().shift));
+    if (warm != nullptr && warm->site_approximation().rows() == sites_.rows() &&
+        core_.set(warm->site_approximation())) {
+      const ModeAscent warmer = evaluate(core_.mean());
       // The negation also replaces a centre at which the sites vanish.
       if (!(warmer.objective < now_.objective) && std::isfinite(warmer.objective)) now_ = warmer;
     }
@@ -52,16 +60,15 @@ class ModeSearch {
       throw InvalidModel("laplace: the sites vanish at the prior mean, so there is nowhere to start from");
   }
 
-  /// Climbs to a mode. Leaves the core factorised at the current point's own site parameters where that is possible.
+  /// Climbs to a mode.
   void climb() {
     for (report_.iterations = 1; report_.iterations <= options_.max_iterations; ++report_.iterations) {
       refresh_sites();
-      const bool newton = core_.factorise(precision_);
-      const SiteApproximation step = newton ? SiteApproximation{precision_, shift_} : weights();
-      if (!newton && !core_.factorise(step.precision)) return fail();
-      usable_ = step;
+      const bool newton = core_.set(curvature_);
+      if (!newton && !core_.set(weights())) return fail();
+      usable_ = core_.sites();
       ++(newton ? newton_steps_ : weighted_steps_);
-      const LatentPoint target = core_.mean(step.shift);
+      const LatentPoint target = core_.mean();
       const double slope = core_.slope(now_.point, target, first_);
       report_.residual = std::sqrt(std::abs(slope));
       const Next next = tell(newton ? "newton" : "positive weights");
@@ -69,7 +76,7 @@ class ModeSearch {
         if (newton) return finish(Status::converged, how());
         if (escapes_ == max_escapes)
           return finish(Status::stalled, "stationary, but K^-1 + T is not positive definite: no mode was found");
-        escape(step);
+        escape();
         continue;
       }
       if (next == Next::accept) return finish(Status::stopped, "stopped by the caller before a mode was reached");
@@ -87,23 +94,18 @@ class ModeSearch {
   void settle() {
     if (report_.status == Status::converged) return;
     refresh_sites();
-    if (core_.factorise(precision_)) return;
-    SiteApproximation step = weights();
-    if (core_.factorise(step.precision)) {
+    if (core_.set(curvature_)) return;
+    if (core_.set(weights())) {
       report_.warnings.emplace_back(
           "the curvature at the last point is not that of a mode; variances come from positive weights instead");
     } else {
-      step = usable_;
-      if (!core_.factorise(step.precision)) throw std::logic_error("laplace: a factorisation could not be repeated");
+      core_.restore(usable_);
       report_.warnings.emplace_back(
           "the curvature at the last point is singular; variances are those of the step before");
     }
-    precision_ = step.precision;
-    shift_ = step.shift;
   }
 
   [[nodiscard]] const ModeAscent& now() const { return now_; }
-  [[nodiscard]] SiteApproximation site_parameters() const { return {precision_, shift_}; }
 
  private:
   [[nodiscard]] ModeAscent evaluate(LatentPoint point) const {
@@ -121,18 +123,14 @@ class ModeSearch {
 
   void refresh_sites() {
     sites_.log_density(now_.point.eta, nullptr, &first_, &second_);
-    precision_ = -second_;
-    shift_ = first_ + precision_.cwiseProduct(now_.point.eta);
+    curvature_.precision = -second_;
+    curvature_.shift = first_ + curvature_.precision.cwiseProduct(now_.point.eta);
   }
 
   [[nodiscard]] SiteApproximation weights() const { return positive_weights(sites_, now_.point.eta, first_, second_); }
 
   Next tell(std::string_view kind) {
-    const Iteration iteration{report_.iterations, now_.objective, report_.residual, kind};
-    report_.history.push_back(iteration);
-    const Next next = run_.progress ? run_.progress(iteration) : Next::proceed;
-    if (next == Next::discard) throw Interrupted();
-    return next;
+    return progress_.tell({report_.iterations, now_.objective, report_.residual, kind});
   }
 
   /// Backtracks on the line to the target, on which the prior's share of the log joint is a known parabola and only the
@@ -166,11 +164,11 @@ class ModeSearch {
     return false;
   }
 
-  void escape(const SiteApproximation& step) {
+  void escape() {
     ++escapes_;
-    Vector shift = step.shift;
+    Vector shift = core_.sites().shift;
     for (Index n = 0; n < shift.size(); ++n)
-      shift(n) += escape_size * escapes_ * std::sqrt(step.precision(n)) * random_.normal();
+      shift(n) += escape_size * escapes_ * std::sqrt(core_.sites().precision(n)) * random_.normal();
     now_ = evaluate(core_.mean(shift));
   }
 
@@ -196,12 +194,13 @@ class ModeSearch {
   GaussianCore& core_;
   const SiteRows& sites_;
   const Laplace& options_;
-  const Run& run_;
   Report& report_;
+  Progress progress_;
   Random random_;
   ModeAscent now_;
-  Vector first_, second_, precision_, shift_;
-  SiteApproximation usable_;  // The last site parameters that could be factorised.
+  Vector first_, second_;
+  SiteApproximation curvature_;  // The sites' own curvature at the current point.
+  SiteApproximation usable_;     // The last sites that could be factorised.
   double best_residual_ = std::numeric_limits<double>::infinity();
   int idle_steps_ = 0, newton_steps_ = 0, weighted_steps_ = 0, shortened_steps_ = 0, escapes_ = 0;
 };
@@ -220,19 +219,20 @@ void check_laplace(const Model& model) {
 }
 
 void run_laplace(const Laplace& options, const Run& run, Posterior::State& state) {
+  const std::shared_ptr<GaussianCore> core = build_core(run, state);
   const SiteRows sites(state.model.sites, state.threads);
   state.report.tolerance = options.tolerance;
-  ModeSearch search(*state.core, sites, options, run, state.report);
+  ModeSearch search(*core, sites, options, run, state.report);
   search.start_from(run.warm_start);
   search.climb();
   search.settle();
-  state.sites = search.site_parameters();
-  state.point = search.now().point;
-  state.latent = {state.point.eta, state.core->variances(&state.slack)};
+  const LatentPoint mode = search.now().point;
+  settle_in_site_form(*core, mode, state);
   // log Z = sum log t(m) - 1/2 a'K a - 1/2 log|I + K T|.
-  const bool exact = state.report.converged() && sites.all(&SiteTraits::gaussian);
-  state.log_evidence = {search.now().objective - state.core->half_log_det(),
-                        exact ? EvidenceKind::exact : EvidenceKind::approximation};
+  state.log_evidence = make_evidence(
+      search.now().objective - core->half_log_det().value, *core,
+      evidence_kind({EvidenceKind::approximation, true}, core->accuracy(), sites, state.report.converged()));
+  state.gradient = [core, mode, &state] { return curvature_gradient(*core, mode, state); };
 }
 
 }  // namespace gaussmith

@@ -1,3 +1,4 @@
+#include "engines/engines.hpp"
 #include "engines/options.hpp"
 #include "gaussmith/errors.hpp"
 #include "gaussmith/infer.hpp"
@@ -7,6 +8,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <type_traits>
 
 namespace gaussmith {
 
@@ -21,16 +23,20 @@ struct Entry {
   const char* summary;
 };
 
+template <class Options>
+Entry entry() {
+  using E = Engine<Options>;
+  return {Options{}, E::name, E::evidence, E::sites, E::summary};
+}
+
+template <class... Options>
+std::vector<Entry> entries_of(std::type_identity<std::variant<Options...>> /*methods*/) {
+  return {entry<Options>()...};
+}
+
+/// In the order of the variant.
 const std::vector<Entry>& entries() {
-  static const std::vector<Entry> all = {
-      {Exact{}, "exact", "exact", "gaussian", "Closed form for Gaussian sites"},
-      {Laplace{}, "laplace", "approximation", "smooth",
-       "Gaussian at a posterior mode with the curvature there; the cheapest, and a mode for every smooth site"},
-      {Kl{}, "kl", "lower-bound", "unbounded support",
-       "Gaussian closest to the posterior in KL(q, p): the best lower bound on the evidence in its covariance family"},
-      {Ep{}, "ep", "approximation", "all",
-       "Expectation propagation: moments matched site by site, escalating by itself; usually the most accurate"},
-  };
+  static const std::vector<Entry> all = entries_of(std::type_identity<Method>{});
   return all;
 }
 

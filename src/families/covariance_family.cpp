@@ -2,6 +2,7 @@
 
 #include "families/root_pattern.hpp"
 #include "gaussmith/errors.hpp"
+#include "model/prior.hpp"
 
 #include <fmt/format.h>
 
@@ -107,15 +108,23 @@ void check_family(const CovarianceFamily& family, Index dimension) {
                                       to_string(family), i, i, dimension));
 }
 
+void check_rows(const CovarianceFamily& family, const Design& design) {
+  if (!design.has_entries())
+    throw InvalidOption(
+        fmt::format("kl.covariance {} needs the entries of the design, and this one is an operator that only "
+                    "multiplies; use full, or a dense or sparse design",
+                    to_string(family)));
+}
+
 double memory_needed(const CovarianceFamily& family, const Model& model, Basis basis) {
   const auto d = static_cast<double>(model.dimension());
   const auto n = static_cast<double>(model.rows());
   const auto k = static_cast<double>(family.size);
-  const bool dense_prior =
-      std::holds_alternative<DenseGaussian>(model.prior) || std::holds_alternative<GaussianProcess>(model.prior);
+  const bool dense_prior = has_dense_covariance(model.prior);
   const bool subspace = family.kind == FamilyKind::subspace;
   const bool whitened = dense_prior && (basis == Basis::whitened || family.kind == FamilyKind::full || subspace);
-  const bool dense_design = std::holds_alternative<Matrix>(model.design) || whitened;
+  const bool stored_dense = model.design.entries().dense != nullptr;
+  const bool dense_design = stored_dense || whitened;
   double entries = 0.0;     // Of the root.
   double panel_rows = 0.0;  // Rows of the root that are not purely diagonal, where their products are kept.
   double grams = 0.0;       // Gram matrices of the windows of rows.
@@ -157,16 +166,13 @@ double memory_needed(const CovarianceFamily& family, const Model& model, Basis b
   if (dense_prior) {
     // The prior's covariance, its inverse for mean and root, A and its factor; H Sigma; the whitened rows twice.
     doubles += 5.5 * d * d;
-    if (std::holds_alternative<Matrix>(model.design)) doubles += n * d;
+    if (stored_dense) doubles += n * d;
     if (whitened) doubles += 2 * n * d;
   } else {
     const bool direct = family.kind == FamilyKind::full || d <= static_cast<double>(direct_dimension);
     if (direct) doubles += 3 * d * d;
     // The scaled rows.
-    if (subspace) {
-      const auto* sparse = std::get_if<SparseMatrix>(&model.design);
-      doubles += sparse != nullptr ? 1.5 * static_cast<double>(sparse->nonZeros()) : dense_design ? n * d : 1.5 * d;
-    }
+    if (subspace) doubles += (stored_dense ? 1.0 : 1.5) * model.design.sized(model.dimension()).nonzeros();
   }
   return 8 * doubles;
 }

@@ -35,6 +35,10 @@ struct CovarianceFamily {
 /// Throws InvalidOption unless the family exists in this dimension: K <= D, pattern in range and with its diagonal.
 void check_family(const CovarianceFamily& family, Index dimension);
 
+/// Throws InvalidOption unless the design has entries: an operator that only multiplies has no rows to meet a root
+/// with.
+void check_rows(const CovarianceFamily& family, const Design& design);
+
 /// Bytes that fit_family will need beyond the model, to within a factor of about 1.5.
 [[nodiscard]] double memory_needed(const CovarianceFamily& family, const Model& model, Basis basis = Basis::weights);
 

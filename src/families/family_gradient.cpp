@@ -40,20 +40,11 @@ Matrix whitened_basis_weights(const PivotedCholesky& factor, const PriorGeometry
   const Index d = factor.factor.rows();
   const Index rank = factor.rank();
   const Matrix rv = times(factor.factor, covariance_matrix(fit.covariance));
-  Matrix g(d, rank);
-  for (Index k = 0; k < rank; ++k) {
-    const Vector column = rv.col(k);
-    const Vector rows = std::visit(
-        [&](const auto& h) -> Vector {
-          using H = std::decay_t<decltype(h)>;
-          if constexpr (std::is_same_v<H, Matrix> || std::is_same_v<H, SparseMatrix>)
-            return h * column;
-          else
-            return column;
-        },
-        geometry.design());
-    g.col(k) = geometry.pull_back(Vector(fit.d_mean * fit.coordinates(k) + 2.0 * fit.d_variance.cwiseProduct(rows)));
-  }
+  const Design& design = geometry.design();
+  Matrix rows = design.times(rv, geometry.threads());
+  rows.array().colwise() *= 2.0 * fit.d_variance.array();
+  rows += fit.d_mean * fit.coordinates.transpose();
+  const Matrix g = design.transposed_times(rows, geometry.threads());
   std::vector<Index> order = factor.pivots;
   std::vector<bool> chosen(static_cast<std::size_t>(d), false);
   for (const Index p : factor.pivots) chosen[static_cast<std::size_t>(p)] = true;
@@ -90,25 +81,23 @@ Matrix whitened_basis_weights(const PivotedCholesky& factor, const PriorGeometry
 
 }  // namespace
 
-ParameterGradient family_gradient(const Model& model, const FamilyFit& fit, int threads) {
+ParameterGradient family_gradient(const Model& model, const PriorGeometry& geometry, const FamilyFit& fit) {
   ParameterGradient gradient;
-  if (const auto* process = std::get_if<GaussianProcess>(&model.prior)) {
-    Matrix covariance;
-    process->kernel->gram(process->inputs, covariance, threads);
-    const PriorGeometry geometry(model.prior, model.design, threads);
-    const Matrix weights = fit.covariance.whitened ? whitened_basis_weights(pivoted_cholesky(covariance), geometry, fit)
-                                                   : weight_basis_weights(covariance, fit, geometry.mean());
-    add_kernel_gradient(*process, weights, threads, gradient);
+  if (has_entry_parameters(model.prior)) {
+    const Matrix weights = fit.covariance.whitened ? whitened_basis_weights(geometry.factor(), geometry, fit)
+                                                   : weight_basis_weights(geometry.covariance(), fit, geometry.mean());
+    add_entry_gradient(model.prior, weights, geometry.threads(), gradient);
   }
-  if (const auto* prior = std::get_if<Isotropic>(&model.prior)) {
+  if (const std::string_view scale = scale_parameter(model.prior); !scale.empty()) {
     // 1/2 [tr(P V) + x'P x - D]; over whitened weights P = 1.
+    const double variance = independent_variances(model.prior)->coeff(0);
     double trace = fit.covariance.root.squaredNorm();
     if (fit.covariance.complement.size() > 0)
       trace += fit.covariance.scale * fit.covariance.scale *
                static_cast<double>(fit.covariance.root.cols() - fit.covariance.complement.rows());
-    if (!fit.covariance.whitened) trace /= prior->variance;
-    const double distance = (fit.weight_mean - prior->mean).squaredNorm() / prior->variance;
-    gradient["prior.variance"] = 0.5 * (trace + distance - static_cast<double>(prior->mean.size()));
+    if (!fit.covariance.whitened) trace /= variance;
+    const double distance = (fit.weight_mean - geometry.mean()).squaredNorm() / variance;
+    gradient[std::string(scale)] = 0.5 * (trace + distance - static_cast<double>(geometry.dimension()));
   }
   add_site_gradient(model.sites, expected_site_gradient(fit.latent), gradient);
   return gradient;

@@ -1,9 +1,5 @@
 #include "families/family_objective.hpp"
 
-#include "base/overloaded.hpp"
-#include "base/parallel_blocks.hpp"
-#include "gaussmith/errors.hpp"
-#include "linalg/blas_threads.hpp"
 #include "linalg/dense.hpp"
 
 #include <Eigen/QR>
@@ -17,15 +13,7 @@ namespace gaussmith {
 
 namespace {
 
-/// Rows of a dense design whose product is one block of work, those that stay in the cache between two products, and
-/// the parts in which sums over rows are made.
-constexpr Index rows_at_once = 1024;
-constexpr Index rows_in_cache = 128;
-constexpr Index partial_sums = 8;
 constexpr double minus_infinity = -std::numeric_limits<double>::infinity();
-
-Span rows_of(Vector& v, Index row, Index count) { return {v.data() + row, static_cast<std::size_t>(count)}; }
-ConstSpan rows_of(const Vector& v, Index row, Index count) { return {v.data() + row, static_cast<std::size_t>(count)}; }
 
 /// 1/2 log|Theta Theta' + diag(d)^2| through M = I + Theta' diag(d)^-2 Theta, K x K; V^-1 Theta and diag V^-1.
 double factor_entropy(const RootPattern& p, const Vector& entries, Vector* gradient) {
@@ -83,69 +71,7 @@ double FamilyGradient::largest() const {
 }
 
 FamilyObjective::FamilyObjective(const FamilySpace& space, const std::vector<Sites>& sites, int threads)
-    : space_(&space),
-      sites_(sites, threads),
-      products_(*space.root_design, space.pattern, threads),
-      threads_(threads) {}
-
-Vector FamilyObjective::mean_rows_times(const Vector& x) const {
-  return std::visit(Overloaded{[&](const Identity&) -> Vector { return x; },
-                               [&](const Matrix& h) -> Vector {
-                                 const BlasThreads one_each(1);
-                                 Vector out = Vector::Zero(h.rows());
-                                 parallel_blocks(h.rows(), rows_at_once, threads_, [&](Index begin, Index end) {
-                                   add_times(h.middleRows(begin, end - begin), x, out.segment(begin, end - begin));
-                                 });
-                                 return out;
-                               },
-                               [&](const SparseMatrix& h) -> Vector { return h * x; },
-                               [&](const std::shared_ptr<const LinearOperator>&) -> Vector {
-                                 throw InvalidModel("design: linear operators are not available yet");
-                               }},
-                    *space_->mean_design);
-}
-
-Vector FamilyObjective::mean_rows_transposed_times(const Vector& x) const {
-  return std::visit(Overloaded{[&](const Identity&) -> Vector { return x; },
-                               [&](const Matrix& h) -> Vector {
-                                 const BlasThreads one_each(1);
-                                 Vector out = Vector::Zero(h.cols());
-                                 parallel_blocks(h.cols(), 64, threads_, [&](Index begin, Index end) {
-                                   add_transposed_times(h.middleCols(begin, end - begin), x,
-                                                        out.segment(begin, end - begin));
-                                 });
-                                 return out;
-                               },
-                               [&](const SparseMatrix& h) -> Vector { return h.transpose() * x; },
-                               [&](const std::shared_ptr<const LinearOperator>&) -> Vector {
-                                 throw InvalidModel("design: linear operators are not available yet");
-                               }},
-                    *space_->mean_design);
-}
-
-Vector FamilyObjective::mean_gram_times(const Vector& precision, const Vector& x, Vector& hx) const {
-  const auto* h = std::get_if<Matrix>(space_->mean_design);
-  if (!h) {
-    hx = mean_rows_times(x);
-    return mean_rows_transposed_times(precision.cwiseProduct(hx));
-  }
-  // Both products of some rows while they are in the cache: the design is read from memory once. The parts are fixed,
-  // so that sums do not depend on the number of threads.
-  const Index part = std::max<Index>(1, (h->rows() + partial_sums - 1) / partial_sums);
-  Matrix parts = Matrix::Zero(h->cols(), partial_sums);
-  hx.setZero(h->rows());
-  const BlasThreads one_each(1);
-  parallel_blocks(h->rows(), part, threads_, [&](Index begin, Index end) {
-    auto sum = parts.col(begin / part);
-    for (Index n = begin; n < end; n += rows_in_cache) {
-      const Index count = std::min(rows_in_cache, end - n);
-      const auto rows = h->middleRows(n, count);
-      add_times(rows, x, hx.segment(n, count));
-      add_transposed_times(rows, precision.segment(n, count).cwiseProduct(hx.segment(n, count)), sum);
-    }
-  });
-  return parts.rowwise().sum();
-}
+    : space_(&space), sites_(sites, threads), products_(space.root_design, space.pattern, threads), threads_(threads) {}
 
 FamilyDirection FamilyObjective::direction(Vector mean, Vector root, Vector eta) const {
   FamilyDirection d;
@@ -170,13 +96,8 @@ FamilyPoint FamilyObjective::at(Vector mean, Vector root) const {
 
 double FamilyObjective::expectation(const Vector& eta, const Vector& variance, Vector& d_mean,
                                     Vector& d_variance) const {
-  Vector value(eta.size());
-  d_mean.resize(eta.size());
-  d_variance.resize(eta.size());
-  sites_.for_pieces([&](const SiteBlock& block, Index first, Index row, Index count) {
-    block.expectation(first, rows_of(eta, row, count), rows_of(variance, row, count),
-                      {rows_of(value, row, count), rows_of(d_mean, row, count), rows_of(d_variance, row, count)});
-  });
+  Vector value;
+  sites_.expectation(eta, variance, &value, &d_mean, &d_variance);
   const double sum = value.sum();
   return std::isfinite(sum) && d_mean.allFinite() && d_variance.allFinite() ? sum : minus_infinity;
 }

@@ -19,15 +19,15 @@ struct PriorPrecision {
 
 /// What defines a bound; everything is in the coordinates that the family lives in.
 struct FamilySpace {
-  const Design* mean_design = nullptr;  ///< Lent; rows that act on the mean.
-  const Design* root_design = nullptr;  ///< Lent; rows that act on the root, the same object but for subspaces.
-  Vector centre;                        ///< eta at x = 0.
+  Design mean_design;  ///< Rows that act on the mean.
+  Design root_design;  ///< Rows that act on the root: the same but for subspaces.
+  bool shared = true;  ///< They are the same.
+  Vector centre;       ///< eta at x = 0.
   PriorPrecision mean_prior, root_prior;
   RootPattern pattern;
   Vector multiplicity;    ///< One a row of the root: how many directions it stands for (subspaces: D - K for c).
   double constant = 0.0;  ///< 1/2 D - 1/2 log|Sigma|, or 1/2 D (1 + log 2 pi) without a Gaussian factor.
 
-  [[nodiscard]] bool shared() const { return mean_design == root_design; }
   [[nodiscard]] Index dimension() const { return mean_prior.diagonal.size(); }
 };
 
@@ -69,11 +69,14 @@ class FamilyObjective {
   [[nodiscard]] int threads() const { return threads_; }
   [[nodiscard]] Index rows() const { return sites_.rows(); }
 
-  [[nodiscard]] Vector mean_rows_times(const Vector& x) const;
-  [[nodiscard]] Vector mean_rows_transposed_times(const Vector& x) const;
-
+  [[nodiscard]] Vector mean_rows_times(const Vector& x) const { return space_->mean_design.times(x, threads_); }
+  [[nodiscard]] Vector mean_rows_transposed_times(const Vector& x) const {
+    return space_->mean_design.transposed_times(x, threads_);
+  }
   /// H'diag(precision) H x, and H x.
-  [[nodiscard]] Vector mean_gram_times(const Vector& precision, const Vector& x, Vector& hx) const;
+  [[nodiscard]] Vector mean_gram_times(const Vector& precision, const Vector& x, Vector& hx) const {
+    return space_->mean_design.gram_times(precision, x, hx, threads_);
+  }
 
   /// `eta`, if not empty, is H mean, known already.
   [[nodiscard]] FamilyDirection direction(Vector mean, Vector root, Vector eta = {}) const;

@@ -1,13 +1,14 @@
 #include "families/family_space.hpp"
 
-#include "gaussian/prior_geometry.hpp"
 #include "gaussmith/errors.hpp"
 #include "linalg/dense.hpp"
+#include "model/prior.hpp"
 
 #include <fmt/format.h>
 
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 namespace gaussmith {
 
@@ -16,14 +17,6 @@ namespace {
 /// A pivot this small beside its diagonal entry is rounding: the inverse would hold no correct digit.
 constexpr double singular_pivot = 1e-13;
 
-Design scaled_design(const Design& design, const Vector& scales) {
-  if (const auto* dense = std::get_if<Matrix>(&design)) return Matrix(*dense * scales.asDiagonal());
-  if (const auto* sparse = std::get_if<SparseMatrix>(&design)) return SparseMatrix(*sparse * scales.asDiagonal());
-  SparseMatrix out(scales.size(), scales.size());
-  out.setIdentity();
-  return SparseMatrix(out * scales.asDiagonal());
-}
-
 }  // namespace
 
 Vector ModelSpace::weights(const Vector& x) const {
@@ -31,66 +24,72 @@ Vector ModelSpace::weights(const Vector& x) const {
   return scales.size() > 0 ? Vector(mean + scales.cwiseProduct(x)) : Vector(mean + times(root, x));
 }
 
-ModelSpace make_space(const Model& model, const CovarianceFamily& family, Basis basis, int threads) {
+namespace {
+
+/// Weights that are independent under the prior; whitened for subspaces, whose complement is a multiple of the
+/// identity.
+void use_independent_weights(const Vector& variance, bool whitened, ModelSpace& out) {
+  FamilySpace& space = out.space;
+  space.constant = 0.5 * static_cast<double>(variance.size());
+  if (whitened) {
+    out.whitened = true;
+    out.scales = variance.cwiseSqrt();
+    space.mean_design = space.mean_design.scaled(out.scales);
+    space.mean_prior.diagonal = Vector::Ones(variance.size());
+  } else {
+    space.mean_prior.diagonal = variance.cwiseInverse();
+    space.constant -= 0.5 * variance.array().log().sum();
+  }
+}
+
+/// A dense prior over its whitened weights: P = I.
+void use_whitened_weights(PriorGeometry& geometry, ModelSpace& out) {
+  FamilySpace& space = out.space;
+  out.whitened = true;
+  geometry.whiten();
+  out.root = geometry.factor().factor;
+  space.mean_design = Design(Matrix(geometry.whitened_rows(0, geometry.rows()).transpose()));
+  space.mean_prior.diagonal = Vector::Ones(geometry.rank());
+  space.constant = 0.5 * static_cast<double>(geometry.rank());
+}
+
+/// A dense prior over its weights: P = Sigma^-1.
+void use_dense_precision(const Matrix& covariance, const CovarianceFamily& family, FamilySpace& space) {
+  Matrix lower = covariance;
+  if (!cholesky(lower) || (lower.diagonal().array().square() < singular_pivot * covariance.diagonal().array()).any())
+    throw InvalidOption(
+        fmt::format("kl.covariance {}: the prior covariance is singular to working precision, so that a constraint on "
+                    "the weights makes the bound -infinity; use full, subspace:K or kl.basis=whitened",
+                    to_string(family)));
+  space.constant = 0.5 * static_cast<double>(covariance.rows()) - half_log_determinant(lower);
+  invert_lower(lower);
+  lower_transposed_times_lower(lower);
+  mirror_lower(lower);
+  space.mean_prior.diagonal = lower.diagonal();
+  space.mean_prior.dense = std::move(lower);
+}
+
+}  // namespace
+
+ModelSpace make_space(const Model& model, PriorGeometry& geometry, const CovarianceFamily& family, Basis basis) {
   ModelSpace out;
   FamilySpace& space = out.space;
-  const Index d = model.dimension();
-  PriorGeometry geometry(model.prior, model.design, threads);
+  const Index d = geometry.dimension();
+  const bool subspace = family.kind == FamilyKind::subspace;
   out.mean = geometry.mean();
   space.centre = geometry.row_mean();
   if (model.offset.size() > 0) space.centre += model.offset;
-  const bool is_process = std::holds_alternative<GaussianProcess>(model.prior);
-  const auto* dense = std::get_if<DenseGaussian>(&model.prior);
-  const bool subspace = family.kind == FamilyKind::subspace;
-
+  space.mean_design = geometry.design();
   if (!geometry.has_gaussian()) {
-    space.mean_design = &model.design;
     space.mean_prior.diagonal = Vector::Zero(d);
     space.constant = 0.5 * static_cast<double>(d) * (1.0 + std::log(2.0 * std::numbers::pi));
-  } else if (!is_process && !dense) {
-    Vector variance;
-    if (const auto* p = std::get_if<Isotropic>(&model.prior)) variance = Vector::Constant(d, p->variance);
-    if (const auto* p = std::get_if<Diagonal>(&model.prior)) variance = p->variance;
-    space.constant = 0.5 * static_cast<double>(d);
-    if (subspace) {
-      out.whitened = true;
-      out.scales = variance.cwiseSqrt();
-      out.owned = std::make_unique<const Design>(scaled_design(model.design, out.scales));
-      space.mean_prior.diagonal = Vector::Ones(d);
-    } else {
-      space.mean_design = &model.design;
-      space.mean_prior.diagonal = variance.cwiseInverse();
-      space.constant -= 0.5 * variance.array().log().sum();
-    }
+  } else if (const auto variance = independent_variances(model.prior)) {
+    use_independent_weights(*variance, subspace, out);
   } else if (subspace || family.kind == FamilyKind::full || basis == Basis::whitened) {
-    out.whitened = true;
-    geometry.whiten();
-    out.root = geometry.unwhiten(Matrix::Identity(geometry.rank(), geometry.rank()));
-    out.owned = std::make_unique<const Design>(Matrix(geometry.whitened_rows(0, geometry.rows()).transpose()));
-    space.mean_prior.diagonal = Vector::Ones(geometry.rank());
-    space.constant = 0.5 * static_cast<double>(geometry.rank());
+    use_whitened_weights(geometry, out);
   } else {
-    Matrix covariance;
-    if (dense)
-      covariance = 0.5 * (dense->covariance + dense->covariance.transpose());
-    else
-      std::get<GaussianProcess>(model.prior)
-          .kernel->gram(std::get<GaussianProcess>(model.prior).inputs, covariance, threads);
-    Matrix lower = covariance;
-    if (!cholesky(lower) || (lower.diagonal().array().square() < singular_pivot * covariance.diagonal().array()).any())
-      throw InvalidOption(fmt::format(
-          "kl.covariance {}: the prior covariance is singular to working precision, so that a constraint on "
-          "the weights makes the bound -infinity; use full, subspace:K or kl.basis=whitened",
-          to_string(family)));
-    space.constant = 0.5 * static_cast<double>(d) - half_log_determinant(lower);
-    invert_lower(lower);
-    lower_transposed_times_lower(lower);
-    mirror_lower(lower);
-    space.mean_design = &model.design;
-    space.mean_prior.diagonal = lower.diagonal();
-    space.mean_prior.dense = std::move(lower);
+    use_dense_precision(geometry.covariance(), family, space);
   }
-  if (out.owned) space.mean_design = out.owned.get();
   space.root_design = space.mean_design;
   space.root_prior = space.mean_prior;
   if (!subspace) {

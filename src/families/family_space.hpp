@@ -2,12 +2,12 @@
 // From a model to the coordinates of a family: which rows act on mean and root, and the prior's precision there.
 
 #include "families/family_objective.hpp"
+#include "gaussian/prior_geometry.hpp"
 
 namespace gaussmith {
 
 struct ModelSpace {
   FamilySpace space;  ///< Without pattern and multiplicity of the family; multiplicity is for `pattern`.
-  std::unique_ptr<const Design> owned;  ///< The design in whitened coordinates.
   bool whitened = false;
   Vector mean;    ///< mu in w.
   Matrix root;    ///< R of dense priors in whitened coordinates: w = mean + R u.
@@ -17,7 +17,9 @@ struct ModelSpace {
   [[nodiscard]] Vector weights(const Vector& x) const;
 };
 
-/// Throws InvalidOption when the prior is singular and the basis needs its inverse.
-[[nodiscard]] ModelSpace make_space(const Model& model, const CovarianceFamily& family, Basis basis, int threads);
+/// The geometry is that of the model, and is whitened where the coordinates are. Throws InvalidOption when the prior is
+/// singular and the basis needs its inverse.
+[[nodiscard]] ModelSpace make_space(const Model& model, PriorGeometry& geometry, const CovarianceFamily& family,
+                                    Basis basis);
 
 }  // namespace gaussmith

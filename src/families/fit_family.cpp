@@ -3,7 +3,6 @@
 #include "families/family_space.hpp"
 #include "families/subspace.hpp"
 #include "families/warm_start.hpp"
-#include "gaussian/prior_geometry.hpp"
 #include "gaussmith/errors.hpp"
 #include "gaussmith/random.hpp"
 #include "linalg/dense.hpp"
@@ -45,28 +44,17 @@ constexpr Index largest_gram = 2000;
 constexpr double smallest_pivot = 1e-13;
 
 /// Without a Gaussian factor the evidence is infinite where the rows leave a direction of the weights open.
-void check_determined(const Model& model) {
-  if (!std::holds_alternative<NoGaussian>(model.prior) || std::holds_alternative<Identity>(model.design)) return;
-  const Index d = model.dimension();
+void check_determined(const PriorGeometry& geometry) {
+  if (geometry.has_gaussian() || geometry.design().is_identity()) return;
+  const Index d = geometry.dimension();
   const auto refuse = [] { throw InvalidModel(fmt::format("kl: {}", undetermined_weights)); };
-  if (model.rows() < d) refuse();
-  const auto* dense = std::get_if<Matrix>(&model.design);
-  const auto* sparse = std::get_if<SparseMatrix>(&model.design);
-  Vector lengths = Vector::Zero(d);
-  if (dense) lengths = dense->colwise().norm();
-  if (sparse)
-    for (Index n = 0; n < sparse->rows(); ++n)
-      for (SparseMatrix::InnerIterator it(*sparse, n); it; ++it)
-        lengths(it.col()) = std::hypot(lengths(it.col()), it.value());
+  if (geometry.rows() < d) refuse();
+  const Vector ones = Vector::Ones(geometry.rows());
+  const Vector lengths = geometry.design().column_squares(ones, geometry.threads()).cwiseSqrt();
   if (!(lengths.array() > 0.0).all()) refuse();
   if (d > largest_gram) return;
-  const Vector scale = lengths.cwiseInverse();
-  Matrix gram = Matrix::Zero(d, d);
-  if (dense) add_gram(1.0, *dense * scale.asDiagonal(), 0.0, gram);
-  if (sparse) {
-    const SparseMatrix scaled = *sparse * scale.asDiagonal();
-    gram = SparseMatrix(scaled.transpose() * scaled);
-  }
+  Matrix gram = geometry.design().gram(ones, geometry.threads());
+  for (Index j = 0; j < d; ++j) gram.col(j).array() /= lengths(j) * lengths.array();
   if (!cholesky(gram) || (gram.diagonal().array().square() < smallest_pivot).any()) refuse();
 }
 
@@ -137,9 +125,17 @@ AscentResult fit_from_starts(const FamilyObjective& objective, const ModelSpace&
 
 FamilyFit fit_family(const Model& model, const CovarianceFamily& family, const FamilyOptions& options, int threads,
                      const std::function<Next(const Iteration&)>& progress) {
+  PriorGeometry geometry(model.prior, model.design, threads);
+  return fit_family(model, geometry, family, options, progress);
+}
+
+FamilyFit fit_family(const Model& model, PriorGeometry& geometry, const CovarianceFamily& family,
+                     const FamilyOptions& options, const std::function<Next(const Iteration&)>& progress) {
   check_family(family, model.dimension());
-  check_determined(model);
-  ModelSpace model_space = make_space(model, family, options.basis, threads);
+  check_rows(family, model.design);
+  check_determined(geometry);
+  const int threads = geometry.threads();
+  const ModelSpace model_space = make_space(model, geometry, family, options.basis);
   const SiteRows sites(model.sites, threads);
   FamilyFit fit;
   fit.concave = sites.all(&SiteTraits::log_concave) && family.kind != FamilyKind::factor;

@@ -2,8 +2,11 @@
 // Gaussian-KL inference with a covariance of a given family (docs/engines/kl_families.md).
 
 #include "families/ascent.hpp"
+#include "gaussian/prior_geometry.hpp"
+#include "gaussian/site_gradient.hpp"
 #include "gaussmith/infer.hpp"
-#include "model/parameter_gradient.hpp"
+
+#include <optional>
 
 namespace gaussmith {
 
@@ -12,12 +15,17 @@ enum class FamilySolver {
   newton   ///< Truncated Newton with exact Hessian products; triangular families only.
 };
 
-struct FamilyFit;
+/// The Gaussian of an earlier fit.
+struct EarlierRoot {
+  CovarianceRoot covariance;
+  Vector coordinates;  ///< The mean of w, or of u where covariance.whitened.
+  Vector weight_mean;  ///< The mean of w.
+};
 
-/// What an earlier posterior offers to begin from; both lent, either may be missing.
+/// What an earlier posterior offers to begin from; either may be missing.
 struct FamilyStart {
-  const FamilyFit* fit = nullptr;            ///< Of one with a constrained covariance.
-  const SiteApproximation* sites = nullptr;  ///< Of any with the same rows.
+  std::optional<EarlierRoot> root = {};      ///< Of one with a constrained covariance.
+  const SiteApproximation* sites = nullptr;  ///< Of any with the same rows; lent.
 };
 
 struct FamilyOptions {
@@ -52,11 +60,17 @@ struct FamilyFit {
   std::vector<Iteration> history;
 };
 
-/// Throws InvalidOption when the family or its basis does not suit the model. The model must be valid.
+/// Throws InvalidOption when the family or its basis does not suit the model. The model must be valid; the geometry is
+/// that of the model, and is whitened where the family's coordinates are.
+[[nodiscard]] FamilyFit fit_family(const Model& model, PriorGeometry& geometry, const CovarianceFamily& family,
+                                   const FamilyOptions& options,
+                                   const std::function<Next(const Iteration&)>& progress = {});
+/// The same with a geometry of its own.
 [[nodiscard]] FamilyFit fit_family(const Model& model, const CovarianceFamily& family, const FamilyOptions& options,
                                    int threads, const std::function<Next(const Iteration&)>& progress = {});
 
-/// d bound / d log(parameter) for every learnable parameter, at the optimum.
-[[nodiscard]] ParameterGradient family_gradient(const Model& model, const FamilyFit& fit, int threads);
+/// d bound / d log(parameter) for every learnable parameter, at the optimum; with the geometry that fit_family() had.
+[[nodiscard]] ParameterGradient family_gradient(const Model& model, const PriorGeometry& geometry,
+                                                const FamilyFit& fit);
 
 }  // namespace gaussmith

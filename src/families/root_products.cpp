@@ -39,23 +39,18 @@ void ProjectedRoot::scale(double factor) {
 }
 
 RootProducts::RootProducts(const Design& design, const RootPattern& pattern, int threads)
-    : pattern_(&pattern), threads_(threads) {
-  if (const auto* dense = std::get_if<Matrix>(&design)) {
-    dense_ = dense;
-    rows_ = dense->rows();
-  } else if (const auto* sparse = std::get_if<SparseMatrix>(&design)) {
-    sparse_ = sparse;
-  } else if (std::holds_alternative<Identity>(design)) {
+    : design_(design.sized(pattern.columns)), pattern_(&pattern), threads_(threads) {
+  const DesignEntries stored = design_.entries();
+  dense_ = stored.dense;
+  sparse_ = stored.sparse;
+  rows_ = design_.rows();
+  if (stored.identity) {
     identity_.resize(pattern.columns, pattern.columns);
     identity_.setIdentity();
     sparse_ = &identity_;
-  } else {
-    throw InvalidModel("design: linear operators are not available yet");
   }
-  if (sparse_) {
-    rows_ = sparse_->rows();
-    by_column_ = *sparse_;
-  }
+  if (!dense_ && !sparse_) throw InvalidModel("the design has no entries for products with covariance roots");
+  if (sparse_) by_column_ = *sparse_;
   for (Index j = 0; j < pattern.columns; ++j)
     if (pattern.diagonal_row[static_cast<std::size_t>(pattern.rows - pattern.columns + j)])
       diagonal_columns_.push_back(j);
@@ -289,23 +284,6 @@ Vector RootProducts::gather(const std::vector<WeightedRoot>& roots, Vector* colu
     }
   });
   for (Index b = 0; b < partial_sums; ++b) out += parts.col(b);
-  return out;
-}
-
-Vector RootProducts::squares(const Vector& weight) const {
-  Vector out = Vector::Zero(pattern_->columns);
-  parallel_blocks(pattern_->columns, 64, threads_, [&](Index begin, Index end) {
-    for (Index j = begin; j < end; ++j) {
-      if (dense_) {
-        out(j) = weighted_square(dense_->col(j), weight);
-      } else {
-        double sum = 0.0;
-        for (Eigen::SparseMatrix<double, Eigen::ColMajor>::InnerIterator it(by_column_, j); it; ++it)
-          sum += weight(it.row()) * it.value() * it.value();
-        out(j) = sum;
-      }
-    }
-  });
   return out;
 }
 

@@ -54,12 +54,13 @@ class RootProducts {
   [[nodiscard]] Vector gather(const std::vector<WeightedRoot>& roots, Vector* column_squares = nullptr) const;
 
   /// sum_n weight_n h_nj^2 for every column j.
-  [[nodiscard]] Vector squares(const Vector& weight) const;
+  [[nodiscard]] Vector squares(const Vector& weight) const { return design_.column_squares(weight, threads_); }
 
   /// sum_n weight_n h_n h_n' for columns [begin, end), weights not negative; the lower triangle.
   [[nodiscard]] Matrix gram(const Vector& weight, Index begin, Index end) const;
 
  private:
+  Design design_;
   const RootPattern* pattern_;
   int threads_;
   Index rows_ = 0;

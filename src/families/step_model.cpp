@@ -54,22 +54,8 @@ Vector StepModel::diagonal(const Vector& precision) const {
 
 Vector StepModel::mean_diagonal(const Vector& precision) const {
   const FamilySpace& space = objective_->space();
-  if (space.shared()) return diagonal(precision);
-  Vector out = space.mean_prior.diagonal;
-  std::visit(
-      [&](const auto& h) {
-        using H = std::decay_t<decltype(h)>;
-        if constexpr (std::is_same_v<H, Identity>)
-          out += precision;
-        else if constexpr (std::is_same_v<H, Matrix>)
-          out += h.array().square().matrix().transpose() * precision;
-        else if constexpr (std::is_same_v<H, SparseMatrix>)
-          for (Index n = 0; n < h.rows(); ++n)
-            for (SparseMatrix::InnerIterator it(h, n); it; ++it)
-              out(it.col()) += precision(n) * it.value() * it.value();
-      },
-      *space.mean_design);
-  return out;
+  if (space.shared) return diagonal(precision);
+  return space.mean_prior.diagonal + space.mean_design.column_squares(precision, objective_->threads());
 }
 
 template <class Solve>
@@ -275,7 +261,7 @@ FamilyStep StepModel::step(const FamilyPoint& point, const FamilyGradient& gradi
   bool solved_mean = false;
   if (direct_) {
     // The columns that belong to the triangle: all but the last of a subspace, which is purely diagonal anyway.
-    const Index size = space.shared() ? p.columns : p.columns - 1;
+    const Index size = space.shared ? p.columns : p.columns - 1;
     Matrix a = objective_->products().gram(precision, 0, p.columns).topLeftCorner(size, size).eval();
     if (space.root_prior.dense.size() > 0)
       a += space.root_prior.dense;
@@ -292,7 +278,7 @@ FamilyStep StepModel::step(const FamilyPoint& point, const FamilyGradient& gradi
     }
     if (ridge > 0.0) a.diagonal().array() += ridge;
     if (p.triangular) direct_rows(reversed, a, negative ? &slope : nullptr, target);
-    if (space.shared()) {
+    if (space.shared) {
       Vector right = gradient.mean.reverse();
       solve_lower(reversed, right);
       solve_lower_transposed(reversed, right);
@@ -321,7 +307,7 @@ FamilyStep StepModel::step(const FamilyPoint& point, const FamilyGradient& gradi
     }
   step.root = target - entries;
   step.root_decrement = gradient.root.dot(step.root);
-  if (!solved_mean) solve_mean(precision, space.shared() ? a_diagonal : mean_diagonal(precision), gradient.mean, step);
+  if (!solved_mean) solve_mean(precision, space.shared ? a_diagonal : mean_diagonal(precision), gradient.mean, step);
   step.mean_decrement = gradient.mean.dot(step.mean);
   return step;
 }

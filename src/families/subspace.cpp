@@ -20,19 +20,9 @@ constexpr double worthwhile = 1e-13;
 Matrix projected_design(const FamilyObjective& objective, const Matrix& basis) {
   const Index k = basis.rows();
   Matrix out(objective.rows(), k + 1);
-  Vector squares = Vector::Zero(objective.rows());
-  const FamilySpace& space = objective.space();
-  if (const auto* dense = std::get_if<Matrix>(space.mean_design)) {
-    out.leftCols(k) = times_transposed(*dense, basis);
-    squares = dense->rowwise().squaredNorm();
-  } else if (const auto* sparse = std::get_if<SparseMatrix>(space.mean_design)) {
-    out.leftCols(k) = *sparse * basis.transpose();
-    for (Index n = 0; n < sparse->rows(); ++n)
-      for (SparseMatrix::InnerIterator it(*sparse, n); it; ++it) squares(n) += it.value() * it.value();
-  } else {
-    out.leftCols(k) = basis.transpose();
-    squares.setOnes();
-  }
+  const Design& rows = objective.space().mean_design;
+  out.leftCols(k) = rows.times(Matrix(basis.transpose()), objective.threads());
+  const Vector squares = rows.row_squares(Vector::Ones(basis.cols()), objective.threads());
   // Nothing is left of the whole space but rounding.
   if (k == basis.cols())
     out.col(k).setZero();
@@ -45,7 +35,8 @@ Matrix projected_design(const FamilyObjective& objective, const Matrix& basis) {
 FamilySpace subspace_space(const FamilySpace& whole, const Design& rows, Index size) {
   FamilySpace space;
   space.mean_design = whole.mean_design;
-  space.root_design = &rows;
+  space.root_design = rows;
+  space.shared = false;
   space.centre = whole.centre;
   space.mean_prior = whole.mean_prior;
   const double precision = whole.mean_prior.diagonal.size() > 0 ? whole.mean_prior.diagonal(0) : 0.0;

@@ -29,8 +29,8 @@ std::optional<Vector> entries_on(const RootPattern& p, const CovarianceRoot& cov
 
 /// The mean of an earlier fit in the coordinates of this space, if it has as many.
 std::optional<Vector> warm_mean(const ModelSpace& model_space, const FamilyStart& warm) {
-  if (warm.fit == nullptr) return {};
-  const FamilyFit& fit = *warm.fit;
+  if (!warm.root) return {};
+  const EarlierRoot& fit = *warm.root;
   // The weights are the same whatever the prior; whitened by a dense factor they are kept as they are.
   if (!model_space.whitened || model_space.scales.size() > 0) {
     if (fit.weight_mean.size() != model_space.mean.size()) return {};
@@ -60,8 +60,8 @@ std::optional<StartingPoint> warm_starting_point(const FamilyObjective& objectiv
   const auto bound = [&](const StartingPoint& at) { return objective.at(at.mean, at.root).value; };
   const std::optional<Vector> mean = warm_mean(model_space, warm);
   std::optional<StartingPoint> start;
-  if (mean && warm.fit->covariance.whitened == model_space.whitened)
-    if (std::optional<Vector> root = entries_on(objective.space().pattern, warm.fit->covariance))
+  if (mean && warm.root->covariance.whitened == model_space.whitened)
+    if (std::optional<Vector> root = entries_on(objective.space().pattern, warm.root->covariance))
       start = StartingPoint{*mean, std::move(*root)};
   if (!start && warm.sites != nullptr && warm.sites->precision.size() == objective.rows())
     start = after_step_with(*warm.sites, objective, {mean ? *mean : cold.mean, cold.root});

@@ -7,12 +7,57 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <stdexcept>
+#include <utility>
 
 namespace gaussmith {
 
 GaussianCore::GaussianCore(std::shared_ptr<PriorGeometry> geometry, const Vector& offset)
-    : PosteriorGaussian(std::move(geometry)), prior_mean_(geometry_->row_mean()) {
+    : geometry_(std::move(geometry)), prior_mean_(geometry_->row_mean()) {
   if (offset.size() > 0) prior_mean_ += offset;
+}
+
+bool GaussianCore::set(const SiteApproximation& sites) {
+  if (!sites.precision.allFinite() || !sites.shift.allFinite()) return false;
+  if (!factorised_ || sites_.precision != sites.precision) {
+    variances_.reset();
+    factorised_ = factorise(sites.precision);
+  }
+  sites_ = sites;
+  return factorised_;
+}
+
+void GaussianCore::restore(const SiteApproximation& sites) {
+  if (!set(sites)) throw std::logic_error("a factorisation could not be repeated");
+}
+
+const Vector& GaussianCore::variances() {
+  if (!variances_) {
+    Vector variance;
+    find_variances(variance, share_);
+    variances_ = std::move(variance);
+  }
+  return *variances_;
+}
+
+RowMarginals GaussianCore::marginals(const LatentPoint& at) {
+  const Vector& variance = variances();
+  return {{at.eta, variance}, share_, dual(at)};
+}
+
+ParameterGradient GaussianCore::prior_gradient(const LatentPoint& at, const RowMarginals& rows,
+                                               const Vector& implicit) const {
+  ParameterGradient gradient;
+  const Prior& prior = geometry_->prior();
+  if (has_entry_parameters(prior))
+    add_entry_gradient(prior, covariance_weights(at, implicit), geometry_->threads(), gradient);
+  if (const std::string_view scale = scale_parameter(prior); !scale.empty()) {
+    // dK = K: the traces need only what is at hand, tr(Z K) = sum tau v.
+    double& slope = gradient[std::string(scale)];
+    slope = 0.5 * inner(at, at) - 0.5 * sites_.precision.dot(rows.variance);
+    if (implicit.size() > 0) slope += implicit.dot(rows.mean - prior_mean_);
+  }
+  return gradient;
 }
 
 std::string why_not_factorised(const GaussianCore& core) {
@@ -24,7 +69,7 @@ std::string why_not_factorised(const GaussianCore& core) {
 FormChoice choose_form(const Model& model, CoreForm wanted) {
   const Index n = model.rows();
   const Index d = model.dimension();
-  if (std::holds_alternative<NoGaussian>(model.prior)) {
+  if (!has_gaussian(model.prior)) {
     if (wanted == CoreForm::covariance)
       throw InvalidOption("form: a model without a Gaussian factor has no covariance form; use precision or auto");
     return {CoreForm::precision, fmt::format("precision form, D = {}: no Gaussian factor", d)};
@@ -37,26 +82,11 @@ FormChoice choose_form(const Model& model, CoreForm wanted) {
   return {CoreForm::precision, fmt::format("precision form: N = {} rows, D = {} weights, D < N", n, d)};
 }
 
-double model_memory(const Model& model) {
-  double doubles = 4.0 * static_cast<double>(model.rows() + model.dimension());
-  if (const auto* dense = std::get_if<Matrix>(&model.design)) doubles += static_cast<double>(dense->size());
-  // An index takes half of a double.
-  if (const auto* sparse = std::get_if<SparseMatrix>(&model.design))
-    doubles += 1.5 * static_cast<double>(sparse->nonZeros());
-  if (const auto* prior = std::get_if<DenseGaussian>(&model.prior))
-    doubles += static_cast<double>(prior->covariance.size());
-  if (const auto* prior = std::get_if<GaussianProcess>(&model.prior))
-    doubles += static_cast<double>(prior->inputs.size());
-  return 8 * doubles;
-}
-
 double core_memory(const Model& model, CoreForm form) {
   const auto n = static_cast<double>(model.rows());
   const auto d = static_cast<double>(model.dimension());
-  const bool dense_prior =
-      std::holds_alternative<DenseGaussian>(model.prior) || std::holds_alternative<GaussianProcess>(model.prior);
-  const bool identity = std::holds_alternative<Identity>(model.design);
-  const auto* sparse = std::get_if<SparseMatrix>(&model.design);
+  const bool dense_prior = has_dense_covariance(model.prior);
+  const bool identity = model.design.is_identity();
   double doubles = 60 * (n + d);
   if (form == CoreForm::covariance) {
     doubles += 3.5 * n * n;  // K, the factor, its inverse, and what is being made of them.
@@ -64,13 +94,12 @@ double core_memory(const Model& model, CoreForm form) {
                                      [](const Sites& block) { return block->traits().log_concave; });
     if (!concave) doubles += 1.5 * n * n;  // The rows with negative precisions.
     if (dense_prior && !identity) doubles += d * d + 2 * n * d;
-    if (!dense_prior && !identity && sparse == nullptr) doubles += n * d;
+    if (!dense_prior && !identity) doubles += 1.5 * model.design.nonzeros();  // The scaled rows.
   } else {
     constexpr double block = 2048;
     doubles += 3 * d * d + block * d;  // The precision, its factor, and what is being made of them.
     if (dense_prior) doubles += 2 * d * d + n * d;
-    if (!dense_prior)
-      doubles += sparse != nullptr ? 1.5 * static_cast<double>(sparse->nonZeros()) : n * (identity ? 1 : d);
+    if (!model.design.has_entries()) doubles += n * d;
   }
   return 8 * doubles;
 }
@@ -79,23 +108,6 @@ std::unique_ptr<GaussianCore> make_core(const Model& model, CoreForm form, int t
   auto geometry = std::make_shared<PriorGeometry>(model.prior, model.design, threads);
   if (form == CoreForm::precision) return std::make_unique<PrecisionCore>(std::move(geometry), model.offset);
   return std::make_unique<CovarianceCore>(std::move(geometry), model.offset);
-}
-
-Marginals predict_in_blocks(Index count, Index train_rows,
-                            const std::function<void(Index, Index, Vector&, Vector&)>& block) {
-  // About 64 MB of cross-covariances at a time, but enough columns to keep DTRSM busy.
-  constexpr Index entries = Index{1} << 23;
-  const Index columns = std::clamp<Index>(entries / std::max<Index>(1, train_rows), 64, 4096);
-  Marginals out{Vector(count), Vector(count)};
-  Vector mean;
-  Vector variance;
-  for (Index begin = 0; begin < count; begin += columns) {
-    const Index end = std::min(count, begin + columns);
-    block(begin, end, mean, variance);
-    out.mean.segment(begin, end - begin) = mean;
-    out.variance.segment(begin, end - begin) = variance;
-  }
-  return out;
 }
 
 }  // namespace gaussmith

@@ -1,7 +1,6 @@
 #include "gaussian/covariance_factor.hpp"
 
 #include <algorithm>
-#include <cassert>
 #include <cmath>
 
 namespace gaussmith {
@@ -92,18 +91,18 @@ Vector CovarianceFactor::dual(const Matrix& k, const Vector& r) const {
   return a;
 }
 
-Vector CovarianceFactor::variances(const Matrix& k, Vector* slack) {
+Vector CovarianceFactor::variances(const Matrix& k, Vector& share) {
   const Index n = root_.size();
   inverse_ = lower_;
   invert_lower(inverse_);
   Vector v(n);
-  Vector rest(n);
+  share.resize(n);
   std::vector<Index> weak;
   for (Index i = 0; i < n; ++i) {
     const double strength = precision_(i) * k(i, i);
     if (strength >= weak_site) {
-      rest(i) = inverse_.col(i).tail(n - i).squaredNorm();
-      v(i) = (1.0 - rest(i)) / precision_(i);
+      share(i) = inverse_.col(i).tail(n - i).squaredNorm();
+      v(i) = (1.0 - share(i)) / precision_(i);
     } else {
       weak.push_back(i);
     }
@@ -118,15 +117,14 @@ Vector CovarianceFactor::variances(const Matrix& k, Vector* slack) {
     for (std::size_t j = begin; j < end; ++j)
       v(weak[j]) = k(weak[j], weak[j]) - columns.col(static_cast<Index>(j - begin)).squaredNorm();
   }
-  for (const Index i : weak) rest(i) = 1.0 - precision_(i) * v(i);
+  for (const Index i : weak) share(i) = 1.0 - precision_(i) * v(i);
   if (!negative_.empty()) {
     Matrix update = negative_root_.asDiagonal() * negative_cross_.transpose();
     solve_lower(negative_lower_, update);
     const Vector increase = update.colwise().squaredNorm().transpose();
     v += increase;
-    rest -= precision_.cwiseProduct(increase);
+    share -= precision_.cwiseProduct(increase);
   }
-  if (slack) *slack = std::move(rest);
   // Rounding can leave -1e-17 where the data pin eta down completely; a variance is not negative.
   return v.cwiseMax(0.0);
 }
@@ -140,14 +138,14 @@ Matrix CovarianceFactor::covariance(const Matrix& k) const {
 }
 
 Matrix CovarianceFactor::gradient_weights(const Vector& a, const Vector& b) const {
-  assert(inverse_.rows() == root_.size() && "variances() keeps the triangular inverse this needs");
-  Matrix m = inverse_;
+  Matrix m = inverse_.size() > 0 ? inverse_ : lower_;
+  if (inverse_.size() == 0) invert_lower(m);
   lower_transposed_times_lower(m);
   const Index n = m.rows();
   for (Index j = 0; j < n; ++j) {
-    const Index rest = n - j;
-    m.col(j).tail(rest) = 0.5 * b(j) * a.tail(rest) + 0.5 * a(j) * b.tail(rest) -
-                          0.5 * root_(j) * root_.tail(rest).cwiseProduct(m.col(j).tail(rest));
+    const Index left = n - j;
+    m.col(j).tail(left) = 0.5 * b(j) * a.tail(left) + 0.5 * a(j) * b.tail(left) -
+                          0.5 * root_(j) * root_.tail(left).cwiseProduct(m.col(j).tail(left));
   }
   if (!negative_.empty()) {
     Matrix f = (negative_dual_ * negative_root_.asDiagonal()).transpose();

@@ -22,14 +22,17 @@ class CovarianceFactor {
   /// 1/2 log|I + K T|.
   [[nodiscard]] double half_log_det() const;
 
-  /// diag V; computes and keeps L^-1. `slack` (may be null) gets 1 - tau v, from (B^-1)_nn where tau is strong.
-  [[nodiscard]] Vector variances(const Matrix& k, Vector* slack);
+  /// tau of the last factorisation.
+  [[nodiscard]] const Vector& precision() const { return precision_; }
+
+  /// diag V; computes and keeps L^-1. `share` gets 1 - tau v, from (B^-1)_nn where tau is strong.
+  [[nodiscard]] Vector variances(const Matrix& k, Vector& share);
 
   /// V, lower triangle: 2 N^3 flops.
   [[nodiscard]] Matrix covariance(const Matrix& k) const;
 
-  /// 1/2 (a b' + b a' - Z) with Z = (K + T^-1)^-1, in the lower triangle. Needs variances() before: N^3 / 3 flops on
-  /// the kept L^-1.
+  /// 1/2 (a b' + b a' - Z) with Z = (K + T^-1)^-1, in the lower triangle: N^3 / 3 flops on the L^-1 that variances()
+  /// keeps, twice that without.
   [[nodiscard]] Matrix gradient_weights(const Vector& a, const Vector& b) const;
 
   /// What c'Z c is made of for columns c of a cross-covariance block: c'Z c = |positive|^2 - |negative|^2.

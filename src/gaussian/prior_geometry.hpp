@@ -1,5 +1,5 @@
 #pragma once
-// The Gaussian factor seen through the design: what the two forms of the core need to know about the prior.
+// The Gaussian factor seen through the design: what the forms of the core need to know about the prior.
 
 #include "gaussmith/model.hpp"
 #include "linalg/dense.hpp"
@@ -19,7 +19,7 @@ struct NewInputs {
   const Matrix* inputs;  ///< The process at new inputs.
 };
 struct NewRows {
-  const Design* rows;  ///< Linear combinations of w; Identity stands for w itself.
+  Design rows;  ///< Linear combinations of w; the identity stands for w itself.
 };
 using NewPoints = std::variant<NewInputs, NewRows>;
 
@@ -38,33 +38,44 @@ struct WhitenedBlock {
 /// w = mean + R u with u ~ N(0, I), or u = w with no Gaussian factor.
 class PriorGeometry {
  public:
-  /// Evaluates the kernel matrix of a process. Both arguments must outlive the geometry.
-  PriorGeometry(const Prior& prior, const Design& design, int threads);
+  /// Evaluates the kernel matrix of a process.
+  PriorGeometry(Prior prior, const Design& design, int threads);
 
-  [[nodiscard]] Index rows() const { return rows_; }
-  [[nodiscard]] Index dimension() const { return dimension_; }
-  [[nodiscard]] bool has_gaussian() const { return !std::holds_alternative<NoGaussian>(*prior_); }
-  [[nodiscard]] const Prior& prior() const { return *prior_; }
-  [[nodiscard]] const Design& design() const { return *design_; }
+  [[nodiscard]] Index rows() const { return design_.rows(); }
+  [[nodiscard]] Index dimension() const { return design_.cols(); }
+  [[nodiscard]] bool has_gaussian() const { return has_gaussian_; }
+  [[nodiscard]] const Prior& prior() const { return prior_; }
+  [[nodiscard]] const Design& design() const { return design_; }
+  [[nodiscard]] int threads() const { return threads_; }
 
+  /// The mean of w.
+  [[nodiscard]] const Vector& mean() const { return mean_; }
   /// H mean (without the model's offset).
-  [[nodiscard]] Vector row_mean() const;
+  [[nodiscard]] Vector row_mean() const { return design_.times(mean_, threads_); }
 
+  /// Sigma of a dense prior or a process; empty otherwise.
+  [[nodiscard]] const Matrix& covariance() const { return covariance_; }
   /// The diagonal of K = H Sigma H', without K; infinite without a Gaussian factor.
   [[nodiscard]] Vector row_variances() const;
-
   /// K = H Sigma H', full and symmetric. A process or dense prior with the identity design lends its own matrix.
   [[nodiscard]] const Matrix& row_covariance();
+  /// The same for new points.
+  [[nodiscard]] Matrix prior_covariance(const NewPoints& points) const;
 
-  /// Computes R, so that the whitened functions below may be called. Dense priors: D^3 / 3 flops.
+  /// Computes R, so that the whitened functions below may be called. Dense priors: D^3 / 3 flops. An operator is asked
+  /// for its entries.
   void whiten();
   [[nodiscard]] Index rank() const { return rank_; }
   /// G' = (H R)', rank x N, for rows [begin, end).
   [[nodiscard]] Matrix whitened_rows(Index begin, Index end) const;
-  /// H R v for the model's rows.
+  /// G'diag(weights) G, rank x rank, lower triangle.
+  [[nodiscard]] Matrix whitened_gram(const Vector& weights) const;
+  /// H R u for the model's rows.
   [[nodiscard]] Vector whitened_times(const Vector& u) const;
   /// R'H'x.
   [[nodiscard]] Vector whitened_transposed_times(const Vector& x) const;
+  /// R of a dense prior or process, with its pivots.
+  [[nodiscard]] const PivotedCholesky& factor() const { return factor_; }
 
   [[nodiscard]] Index count(const NewPoints& points) const;
   [[nodiscard]] CrossBlock cross(const NewPoints& points, Index begin, Index end) const;
@@ -73,28 +84,33 @@ class PriorGeometry {
   /// inputs of a process need the geometry whitened; rows of weights do not.
   [[nodiscard]] WhitenedBlock weight_rows(const NewPoints& points, Index begin, Index end) const;
 
-  /// The mean of w.
-  [[nodiscard]] Vector mean() const;
-  /// R u, and H'M H for the gradient in the covariance of w.
+  /// R u.
   [[nodiscard]] Matrix unwhiten(const Matrix& u) const;
-  [[nodiscard]] Matrix pull_back(Matrix row_weights) const;
-  [[nodiscard]] Vector pull_back(const Vector& row_vector) const;
+  /// H'M H for symmetric M over the rows.
+  [[nodiscard]] Matrix pull_back(const Matrix& row_weights) const;
 
  private:
   [[nodiscard]] Matrix covariance_times(const Matrix& x) const;
   [[nodiscard]] Matrix pivot_triangle() const;
-  [[nodiscard]] Matrix design_times(const Matrix& x) const;
+  /// New inputs [begin, end) and their covariance with w.
+  struct FreshInputs {
+    Matrix covariance;  // D x M.
+    Vector mean, variance;
+  };
+  [[nodiscard]] FreshInputs fresh_inputs(const NewInputs& points, Index begin, Index end) const;
 
-  const Prior* prior_;
-  const Design* design_;
+  Prior prior_;
+  Design design_;  // Of the prior's dimension.
   int threads_;
-  Index rows_ = 0, dimension_ = 0, rank_ = 0;
-  Matrix covariance_;                      // Sigma of a dense prior or process.
+  bool has_gaussian_;
+  Vector mean_;
+  std::optional<Vector> variances_;        // Of independent weights.
+  SharedMatrix covariance_;                // Sigma of a dense prior or process.
   std::optional<Matrix> rows_covariance_;  // K when it is not Sigma itself.
-  Vector root_;                            // Diagonal R of isotropic and diagonal priors.
-  PivotedCholesky factor_;                 // R of dense priors.
-  Matrix dense_whitened_;                  // G when the design or R is dense; N x rank.
-  SparseMatrix sparse_whitened_;
+  Index rank_ = 0;
+  Vector root_;             // Diagonal R of independent weights.
+  PivotedCholesky factor_;  // R of dense priors.
+  Design whitened_;         // H where R is diagonal, H R otherwise; with entries.
 };
 
 }  // namespace gaussmith

@@ -2,29 +2,30 @@
 
 #include <cassert>
 #include <cmath>
+#include <utility>
 
 namespace gaussmith {
 
-SequentialGaussian::SequentialGaussian(const GaussianCore& core, const LatentPoint& mean)
-    : core_(&core),
-      rows_are_coordinates_(core.form() == CoreForm::covariance),
-      whole_(core.coordinate_covariance()),
-      whole_mean_(rows_are_coordinates_ ? mean.eta : mean.coordinates) {}
+SequentialGaussian::SequentialGaussian(Matrix covariance, Vector mean)
+    : SequentialGaussian(std::move(covariance), std::move(mean), Rows{}) {}
+
+SequentialGaussian::SequentialGaussian(Matrix covariance, Vector mean, Rows rows)
+    : whole_(std::move(covariance)), whole_mean_(std::move(mean)), make_rows_(std::move(rows)) {}
 
 void SequentialGaussian::open_block(Index begin, Index end) {
   begin_ = begin;
   end_ = end;
   const Index count = end - begin;
-  if (rows_are_coordinates_) {
+  if (rows_are_coordinates()) {
     // Rows before the block have had their turn: nothing of them is needed in this sweep any more.
     covariance_ = whole_.block(begin, begin, count, count).selfadjointView<Eigen::Lower>();
     cross_ = whole_.block(end, begin, whole_.rows() - end, count);
     mean_ = whole_mean_.segment(begin, count);
   } else {
-    rows_ = core_->coordinate_rows(begin, end);
+    rows_ = make_rows_.transposed(begin, end);
     cross_ = symmetric_times(whole_, rows_);
     covariance_ = transposed_times(rows_, cross_);
-    mean_ = core_->prior_mean().segment(begin, count) + transposed_times(rows_, whole_mean_);
+    mean_ = make_rows_.at_zero.segment(begin, count) + transposed_times(rows_, whole_mean_);
   }
   directions_.resize(count, count);
   columns_.resize(count, count);
@@ -53,7 +54,7 @@ void SequentialGaussian::close_block() {
   const auto changes = static_cast<Index>(weights_.size());
   if (changes == 0 || cross_.rows() == 0) return;
   Matrix moved = times(cross_, directions_.leftCols(changes));
-  const Index first = rows_are_coordinates_ ? end_ : 0;
+  const Index first = rows_are_coordinates() ? end_ : 0;
   whole_mean_.tail(moved.rows()) += moved * Eigen::Map<const Vector>(moves_.data(), changes);
   // DSYRK knows one sign a call.
   for (const double sign : {1.0, -1.0}) {

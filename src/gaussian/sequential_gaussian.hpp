@@ -6,16 +6,27 @@
 // still to come are updated, so that a sweep costs N^3 / 3 flops like a Cholesky factorisation; in the precision form
 // N D (2 D + b), always without an N x N matrix.
 
-#include "gaussian/core.hpp"
+#include "linalg/dense.hpp"
 
+#include <algorithm>
+#include <functional>
 #include <vector>
 
 namespace gaussmith {
 
 class SequentialGaussian {
  public:
-  /// Starts at the core's current factorisation and this mean. The core must outlive it.
-  SequentialGaussian(const GaussianCore& core, const LatentPoint& mean);
+  /// How rows are made of the coordinates: rows [begin, end), transposed, and the rows at coordinates zero.
+  struct Rows {
+    std::function<Matrix(Index begin, Index end)> transposed;
+    Vector at_zero;
+  };
+
+  /// The rows of eta themselves are the coordinates, with this covariance (lower triangle) and mean.
+  SequentialGaussian(Matrix covariance, Vector mean);
+  /// Rows are linear in the coordinates, which have this covariance (lower triangle) and mean. What `rows` holds must
+  /// outlive the object.
+  SequentialGaussian(Matrix covariance, Vector mean, Rows rows);
 
   static constexpr Index block_rows = 48;
 
@@ -28,11 +39,23 @@ class SequentialGaussian {
   void change_site(Index row, double precision_change, double shift_change);
   void close_block();
 
+  /// visit(row) for all rows in order, blocks opened and closed around them.
+  template <class Visit>
+  void sweep_rows(Index rows, const Visit& visit) {
+    for (Index begin = 0; begin < rows; begin += block_rows) {
+      const Index end = std::min(rows, begin + block_rows);
+      open_block(begin, end);
+      for (Index row = begin; row < end; ++row) visit(row);
+      close_block();
+    }
+  }
+
  private:
-  const GaussianCore* core_;
-  bool rows_are_coordinates_;  // Covariance form.
-  Matrix whole_;               // Covariance of the coordinates, lower.
+  [[nodiscard]] bool rows_are_coordinates() const { return !make_rows_.transposed; }
+
+  Matrix whole_;  // Covariance of the coordinates, lower.
   Vector whole_mean_;
+  Rows make_rows_;  // Empty where the rows are the coordinates.
   Index begin_ = 0, end_ = 0;
   Matrix rows_;        // The block's rows in the coordinates, transposed; unused in the covariance form.
   Matrix cross_;       // Covariance of the coordinates with the block's rows.

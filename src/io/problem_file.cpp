@@ -97,7 +97,7 @@ Index read_points(const JsonNode& node, const Model& model, PredictionPoints& po
   const auto* process = std::get_if<GaussianProcess>(&model.prior);
   const auto inputs = node.find("inputs");
   const auto design = node.find("design");
-  if (process != nullptr && (inputs || std::holds_alternative<Identity>(model.design))) {
+  if (process != nullptr && (inputs || model.design.is_identity())) {
     if (design) {
       design->fail("a gp prior is predicted at inputs; give one of the two");
     }
@@ -107,18 +107,8 @@ Index read_points(const JsonNode& node, const Model& model, PredictionPoints& po
   if (inputs) {
     inputs->fail("only a gp prior is predicted at inputs; give a design");
   }
-  const JsonNode given = node.at("design");
-  Design rows = read_design(given, model.dimension());
-  if (auto* dense = std::get_if<Matrix>(&rows)) {
-    points.design = std::move(*dense);
-  } else if (auto* sparse = std::get_if<SparseMatrix>(&rows)) {
-    points.design = std::move(*sparse);
-  } else {
-    SparseMatrix identity(model.dimension(), model.dimension());
-    identity.setIdentity();
-    points.design = std::move(identity);
-  }
-  return std::visit([](const auto& m) { return static_cast<Index>(m.rows()); }, points.design);
+  points.design = read_design(node.at("design"), model.dimension());
+  return points.design->sized(model.dimension()).rows();
 }
 
 SiteArguments read_arguments(const JsonNode& node, const SiteBlock& block, Index rows) {
@@ -222,7 +212,7 @@ Problem parse_problem(std::string_view text, std::string_view name) {
   if (const auto design = root.find("design")) {
     model.design = read_design(*design, dimension);
   }
-  const Index rows = rows_of(model.design, dimension);
+  const Index rows = model.rows();
   if (rows == 0) {
     root.at("design").fail("has no rows; expected at least one");
   }

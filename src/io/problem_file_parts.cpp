@@ -80,18 +80,6 @@ Prior read_prior(const JsonNode& node) {
   node.at("type").fail(fmt::format("unknown prior {}; accepted: {}", in_quotes(type), accepted));
 }
 
-Index dimension_of(const Prior& prior) {
-  struct Size {
-    Index operator()(const Isotropic& p) const { return p.mean.size(); }
-    Index operator()(const Diagonal& p) const { return p.variance.size(); }
-    Index operator()(const DenseGaussian& p) const { return p.covariance.rows(); }
-    Index operator()(const GaussianProcess& p) const { return p.inputs.rows(); }
-    Index operator()(const NoGaussian& p) const { return p.dimension; }
-    Index operator()(const SparsePrecision& p) const { return p.precision.rows(); }
-  };
-  return std::visit(Size{}, prior);
-}
-
 Design read_design(const JsonNode& node, Index dimension) {
   const std::string type = node.at("type").text();
   if (type == "identity") {
@@ -113,16 +101,6 @@ Design read_design(const JsonNode& node, Index dimension) {
     return matrix;
   }
   node.at("type").fail(fmt::format("unknown design {}; accepted: identity, dense or sparse", in_quotes(type)));
-}
-
-Index rows_of(const Design& design, Index dimension) {
-  if (const auto* dense = std::get_if<Matrix>(&design)) {
-    return dense->rows();
-  }
-  if (const auto* sparse = std::get_if<SparseMatrix>(&design)) {
-    return sparse->rows();
-  }
-  return dimension;
 }
 
 const LikelihoodInfo& read_likelihood(const JsonNode& block) {
@@ -178,11 +156,14 @@ nlohmann::ordered_json prior_json(const Prior& prior) {
 
 nlohmann::ordered_json design_json(const Design& design) {
   nlohmann::ordered_json out;
-  if (const auto* dense = std::get_if<Matrix>(&design)) {
-    out["type"] = "dense";
-    out["rows"] = matrix_json(*dense);
-  } else if (const auto* sparse = std::get_if<SparseMatrix>(&design)) {
-    out["type"] = "sparse";
+  const DesignEntries stored = design.entries();
+  if (!design.has_entries()) {
+    throw InvalidModel("a design that only multiplies cannot be written to a file; give a dense or sparse one");
+  }
+  out["type"] = design.kind();
+  if (stored.dense != nullptr) {
+    out["rows"] = matrix_json(*stored.dense);
+  } else if (const SparseMatrix* sparse = stored.sparse) {
     out["shape"] = {sparse->rows(), sparse->cols()};
     out["triplets"] = nlohmann::ordered_json::array();
     for (Index i = 0; i < sparse->outerSize(); ++i) {
@@ -190,10 +171,6 @@ nlohmann::ordered_json design_json(const Design& design) {
         out["triplets"].push_back({it.row(), it.col(), it.value()});
       }
     }
-  } else if (std::holds_alternative<Identity>(design)) {
-    out["type"] = "identity";
-  } else {
-    throw InvalidModel("a matrix-free design cannot be written");
   }
   return out;
 }

@@ -3,6 +3,7 @@
 
 #include "gaussmith/model.hpp"
 #include "io/json_reading.hpp"
+#include "model/prior.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -11,15 +12,9 @@ namespace gaussmith {
 [[nodiscard]] Prior read_prior(const JsonNode& node);
 [[nodiscard]] nlohmann::ordered_json prior_json(const Prior& prior);
 
-/// D, the length of w.
-[[nodiscard]] Index dimension_of(const Prior& prior);
-
 /// {"type": "identity"}, dense or sparse; `dimension` is the number of columns it must have.
 [[nodiscard]] Design read_design(const JsonNode& node, Index dimension);
 [[nodiscard]] nlohmann::ordered_json design_json(const Design& design);
-
-/// N, the number of rows, for a prior of that dimension.
-[[nodiscard]] Index rows_of(const Design& design, Index dimension);
 
 [[nodiscard]] nlohmann::ordered_json vector_json(const Vector& values);
 [[nodiscard]] nlohmann::ordered_json matrix_json(const Matrix& matrix);

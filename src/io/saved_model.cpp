@@ -145,16 +145,16 @@ Matrix read_lower(const JsonNode& node) {
 CovarianceRoot read_covariance_root(const JsonNode& root, Index size) {
   CovarianceRoot covariance;
   const Design sparse = read_design(root.at("root"), size);
-  if (!std::holds_alternative<SparseMatrix>(sparse)) {
+  if (sparse.entries().sparse == nullptr) {
     root.at("root").fail("expected a sparse matrix");
   }
-  covariance.root = std::get<SparseMatrix>(sparse);
+  covariance.root = *sparse.entries().sparse;
   if (const auto complement = root.find("complement")) {
     const Design dense = read_design(*complement, size);
-    if (!std::holds_alternative<Matrix>(dense)) {
+    if (dense.entries().dense == nullptr) {
       complement->fail("expected a dense matrix");
     }
-    covariance.complement = std::get<Matrix>(dense);
+    covariance.complement = *dense.entries().dense;
     covariance.scale = root.at("scale").number();
     if (!(covariance.scale >= 0.0)) {
       root.at("scale").fail(fmt::format("expected a number that is not negative, found {}", covariance.scale));
@@ -194,7 +194,7 @@ FittedGaussian read_fitted(const JsonNode& root) {
   if (form.text() == "covariance") {
     fitted.form = CoreForm::covariance;
     fitted.design = read_design(root.at("design"), dimension);
-    const Index rows = rows_of(fitted.design, dimension);
+    const Index rows = fitted.design.sized(dimension).rows();
     fitted.precision = root.at("precision").numbers(rows);
     fitted.dual = root.at("dual").numbers(rows);
   } else if (form.text() == "precision") {

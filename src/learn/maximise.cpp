@@ -97,14 +97,14 @@ struct Search {
 
 }  // namespace
 
-Ascent maximise(const std::function<std::optional<Evaluation>(const Vector&)>& f, const std::function<bool()>& stop,
-                const Vector& start, const Vector& lower, const Vector& upper, int max_evaluations, double tolerance) {
+Maximum maximise(const std::function<std::optional<Evaluation>(const Vector&)>& f, const std::function<bool()>& stop,
+                 const Vector& start, const Vector& lower, const Vector& upper, int max_evaluations, double tolerance) {
   Search search{f, stop, lower, upper, tolerance, max_evaluations};
   search.run(NLOPT_LD_LBFGS, start);
   for (const nlopt_algorithm next : {NLOPT_LD_SLSQP, NLOPT_LD_LBFGS, NLOPT_LD_MMA})
     if (!search.finished() && search.best_point.size() > 0) search.run(next, search.best_point);
 
-  Ascent out{search.best, Status::converged, fmt::format("largest projected gradient {:.1e}", search.residual)};
+  Maximum out{search.best, Status::converged, fmt::format("largest projected gradient {:.1e}", search.residual)};
   if (search.residual > tolerance) {
     if (search.evaluations_left <= 0) {
       out.status = Status::iteration_limit;

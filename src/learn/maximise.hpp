@@ -15,7 +15,8 @@ struct Evaluation {
   Vector gradient;
 };
 
-struct Ascent {
+/// Where a search ended.
+struct Maximum {
   double value;  ///< The best seen; -inf when every evaluation failed.
   Status status;
   std::string message;
@@ -24,8 +25,8 @@ struct Ascent {
 /// Maximises f inside the box by L-BFGS, then by sequential quadratic programming from the best point when the
 /// projected gradient is still above the tolerance. A failed evaluation (empty) makes the line search step back. `stop`
 /// ends the search after the current evaluation.
-[[nodiscard]] Ascent maximise(const std::function<std::optional<Evaluation>(const Vector&)>& f,
-                              const std::function<bool()>& stop, const Vector& start, const Vector& lower,
-                              const Vector& upper, int max_evaluations, double tolerance);
+[[nodiscard]] Maximum maximise(const std::function<std::optional<Evaluation>(const Vector&)>& f,
+                               const std::function<bool()>& stop, const Vector& start, const Vector& lower,
+                               const Vector& upper, int max_evaluations, double tolerance);
 
 }  // namespace gaussmith

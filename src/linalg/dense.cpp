@@ -122,6 +122,12 @@ Matrix product(ConstMatrixView a, CBLAS_TRANSPOSE ta, ConstMatrixView b, CBLAS_T
 Matrix times(ConstMatrixView a, ConstMatrixView b) { return product(a, CblasNoTrans, b, CblasNoTrans); }
 Matrix transposed_times(ConstMatrixView a, ConstMatrixView b) { return product(a, CblasTrans, b, CblasNoTrans); }
 Matrix times_transposed(ConstMatrixView a, ConstMatrixView b) { return product(a, CblasNoTrans, b, CblasTrans); }
+void set_times(ConstMatrixView a, ConstMatrixView b, MatrixView out) {
+  set_product(a, CblasNoTrans, b, CblasNoTrans, out);
+}
+void set_transposed_times(ConstMatrixView a, ConstMatrixView b, MatrixView out) {
+  set_product(a, CblasTrans, b, CblasNoTrans, out);
+}
 void set_times_transposed(ConstMatrixView a, ConstMatrixView b, MatrixView out) {
   set_product(a, CblasNoTrans, b, CblasTrans, out);
 }

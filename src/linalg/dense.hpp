@@ -45,7 +45,9 @@ void add_outer(double alpha, ConstMatrixView a, double beta, MatrixView c);
 [[nodiscard]] Matrix transposed_times(ConstMatrixView a, ConstMatrixView b);
 [[nodiscard]] Matrix times_transposed(ConstMatrixView a, ConstMatrixView b);
 
-/// out := a b', without a temporary.
+/// out := a b, out := a' b and out := a b', without a temporary.
+void set_times(ConstMatrixView a, ConstMatrixView b, MatrixView out);
+void set_transposed_times(ConstMatrixView a, ConstMatrixView b, MatrixView out);
 void set_times_transposed(ConstMatrixView a, ConstMatrixView b, MatrixView out);
 
 /// Copies the lower triangle to the upper one.

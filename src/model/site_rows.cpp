@@ -30,12 +30,13 @@ SiteRows::SiteRows(const std::vector<Sites>& blocks, int threads) : blocks_(&blo
 }
 
 void SiteRows::for_pieces(const std::function<void(const SiteBlock&, Index, Index, Index)>& body) const {
-  parallel_blocks(static_cast<Index>(pieces_.size()), 1, threads_, [&](Index begin, Index end) {
-    for (Index p = begin; p < end; ++p) {
-      const Piece& piece = pieces_[static_cast<std::size_t>(p)];
-      body(*piece.block, piece.first, piece.row, piece.count);
-    }
+  const auto run = [&](const Piece& piece) { body(*piece.block, piece.first, piece.row, piece.count); };
+  parallel_blocks(static_cast<Index>(pieces_.size()), 1, threads_, [&](Index begin, Index /*end*/) {
+    const Piece& piece = pieces_[static_cast<std::size_t>(begin)];
+    if (piece.block->traits().any_thread) run(piece);
   });
+  for (const Piece& piece : pieces_)
+    if (!piece.block->traits().any_thread) run(piece);
 }
 
 void SiteRows::log_density(const Vector& eta, Vector* value, Vector* first, Vector* second, Vector* third) const {

@@ -14,7 +14,8 @@ class SiteRows {
   [[nodiscard]] Index rows() const { return rows_; }
 
   /// Calls body(block, row within the block, row within the model, count) for pieces of at most rows_per_call rows;
-  /// pieces run on several threads, so a body writes only its own rows.
+  /// pieces run on several threads, so a body writes only its own rows. Blocks that may not be called from any thread
+  /// come last, on the caller's.
   void for_pieces(const std::function<void(const SiteBlock&, Index, Index, Index)>& body) const;
 
   /// log t and its derivatives at eta; a null pointer is not computed.

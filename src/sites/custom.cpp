@@ -21,6 +21,7 @@ SiteTraits traits_of(const CustomLikelihood& likelihood) {
   SiteTraits traits;
   traits.name = likelihood.name;
   traits.log_concave = likelihood.log_concave;
+  traits.any_thread = likelihood.any_thread;
   traits.smooth = likelihood.smooth;
   return traits;
 }

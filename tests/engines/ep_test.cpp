@@ -48,8 +48,8 @@ struct Written {
 };
 Written written_out(const Posterior& q, const Matrix& k, const Vector& prior_mean, double power) {
   const Index n = k.rows();
-  const Vector& tau = q.sites().precision;
-  const Vector& nu = q.sites().shift;
+  const Vector& tau = q.site_approximation().precision;
+  const Vector& nu = q.site_approximation().shift;
   const Matrix v = dense_inverse(dense_inverse(k) + Matrix(tau.asDiagonal()));
   const Vector r = nu - tau.cwiseProduct(prior_mean);
   const Vector m = prior_mean + v * r;

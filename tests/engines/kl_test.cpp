@@ -60,7 +60,7 @@ double log_sites(const Model& model, const Vector& eta) {
 /// The exact log evidence of a linear model with one or two weights.
 double brute_force_evidence(const Model& model) {
   const auto& prior = std::get<Isotropic>(model.prior);
-  const auto& h = std::get<Matrix>(model.design);
+  const auto& h = *model.design.entries().dense;
   const auto log_joint = [&](const Vector& w) {
     return log_sites(model, h * w + model.offset) - 0.5 * (w - prior.mean).squaredNorm() / prior.variance -
            0.5 * static_cast<double>(w.size()) * std::log(2 * std::numbers::pi * prior.variance);
@@ -135,7 +135,7 @@ TEST(Kl, SiteEquationsHoldAtTheEnd) {
     gradient(n) = first;
     tau(n) = second;
   }
-  EXPECT_LT((q.sites().precision - tau).lpNorm<Eigen::Infinity>(), 1e-7);
+  EXPECT_LT((q.site_approximation().precision - tau).lpNorm<Eigen::Infinity>(), 1e-7);
   EXPECT_LT((m - (Vector::Constant(30, process.mean) + k * gradient)).lpNorm<Eigen::Infinity>(), 1e-6);
   const Matrix cov = k - k * dense_inverse(k + Matrix(tau.cwiseInverse().asDiagonal())) * k;
   EXPECT_LT((v - cov.diagonal()).lpNorm<Eigen::Infinity>(), 1e-6);

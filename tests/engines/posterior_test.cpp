@@ -15,7 +15,7 @@ TEST(Posterior, WeightsAndLatentAgreeThroughTheDesign) {
   for (const auto& [rows, dimension] : {std::pair<Index, Index>{20, 4}, {6, 11}}) {
     const Model model = linear_model("bernoulli-logit", rows, dimension, 2);
     const Posterior q = infer(model, Laplace{});
-    const Matrix& h = std::get<Matrix>(model.design);
+    const Matrix& h = *model.design.entries().dense;
     EXPECT_LT((h * q.weights().mean + model.offset - q.latent().mean).norm(), 1e-10);
     std::vector<Index> all;
     for (Index i = 0; i < rows; ++i) all.push_back(i);

@@ -50,7 +50,7 @@ struct DenseBound {
   /// The bound at (m, lower triangle of L with log diagonal), and its gradient.
   double operator()(const std::vector<double>& x, std::vector<double>& gradient) const {
     const Index d = model.dimension();
-    const auto& h = std::get<Matrix>(model.design);
+    const auto& h = *model.design.entries().dense;
     Vector m(d);
     Matrix l = Matrix::Zero(d, d);
     std::size_t at = 0;
@@ -148,7 +148,7 @@ TEST(KlAgainstADenseOptimiser, MixedSitesAndNoGaussianFactor) {
   Model none = mixed;
   none.prior = NoGaussian{3};
   Matrix h(12, 3);
-  h << std::get<Matrix>(mixed.design), Matrix::Identity(3, 3);
+  h << *mixed.design.entries().dense, Matrix::Identity(3, 3);
   none.design = h;
   none.offset = {};
   none.sites.push_back(observe("gaussian", Vector::Zero(3), {{"variance", one(2.0)}}));

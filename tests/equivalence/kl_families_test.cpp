@@ -26,7 +26,7 @@ Model full_optimum_problem(std::uint64_t seed) {
   if (seed % 3 == 2)
     model.prior = DenseGaussian{testing::random_vector(dimension, seed),
                                 testing::random_covariance(dimension, dimension + 2, seed)};
-  if (seed % 4 == 3) model.design = SparseMatrix(std::get<Matrix>(model.design).sparseView(1.0, 0.4));
+  if (seed % 4 == 3) model.design = SparseMatrix(model.design.entries().dense->sparseView(1.0, 0.4));
   return model;
 }
 

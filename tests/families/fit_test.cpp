@@ -43,7 +43,7 @@ Matrix covariance_of(const FamilyFit& result) {
 /// log of the integral of exp(log joint) on a grid in the prior's standard coordinates; D = 2.
 double brute_force_evidence(const Model& model) {
   const auto& prior = std::get<Isotropic>(model.prior);
-  const auto& h = std::get<Matrix>(model.design);
+  const auto& h = *model.design.entries().dense;
   constexpr int points = 801;
   constexpr double range = 9.0;
   const double step = 2 * range / (points - 1);
@@ -164,7 +164,7 @@ TEST(Families, MatrixFreeStepsReachTheDirectOptimum) {
   Model dense = model;
   const auto& prior = std::get<Isotropic>(model.prior);
   dense.prior = DenseGaussian{prior.mean, prior.variance * Matrix::Identity(d, d)};
-  Matrix h = std::get<Matrix>(model.design);
+  Matrix h = *model.design.entries().dense;
   for (Index i = 0; i < n; ++i)
     for (Index j = 0; j < d; ++j)
       if ((i + j) % 5 != 0) h(i, j) = 0.0;
@@ -186,7 +186,7 @@ TEST(Families, ModelsWithoutGaussianFactorAndProcesses) {
   Model none = linear_model("bernoulli-logit", 12, 3, 61);
   none.prior = NoGaussian{3};
   Matrix h(15, 3);
-  h << std::get<Matrix>(none.design), Matrix::Identity(3, 3);
+  h << *none.design.entries().dense, Matrix::Identity(3, 3);
   none.design = h;
   none.offset = {};
   none.sites.push_back(observe("laplace", Vector::Zero(3), {{"scale", one(0.8)}}));
@@ -259,7 +259,9 @@ TEST(Families, GradientMatchesRefits) {
   const auto check = [](const Model& model, const char* family, const FamilyOptions& options) {
     SCOPED_TRACE(family);
     const auto bound = [&](const Model& m) { return fit_family(m, parse_family(family), options, 1).bound; };
-    const auto gradient = family_gradient(model, fit_family(model, parse_family(family), options, 1), 1);
+    PriorGeometry geometry(model.prior, model.design, 1);
+    const FamilyFit fit = fit_family(model, geometry, parse_family(family), options);
+    const auto gradient = family_gradient(model, geometry, fit);
     int seen = 0;
     for (const Parameter& parameter : model.parameters()) {
       if (!parameter.learnable) continue;

@@ -62,6 +62,11 @@ Model model_of(const Case& c) {
                .sites = {random_sites(c.likelihood, rows, 9)}};
 }
 
+ModelSpace space_of(const Model& model, const CovarianceFamily& family, Basis basis) {
+  PriorGeometry geometry(model.prior, model.design, 1);
+  return make_space(model, geometry, family, basis);
+}
+
 /// Some entries of a root with a positive diagonal.
 Vector some_root(const RootPattern& p) {
   Vector entries = 0.3 * random_vector(p.entries(), 10);
@@ -74,7 +79,7 @@ TEST_P(Objective, GradientMatchesCentralDifferences) {
   for (const CovarianceFamily& family : families())
     for (const Basis basis : {Basis::weights, Basis::whitened}) {
       SCOPED_TRACE(to_string(family));
-      const ModelSpace space = make_space(model, family, basis, 1);
+      const ModelSpace space = space_of(model, family, basis);
       const FamilyObjective objective(space.space, model.sites, 2);
       const Vector x = 0.3 * random_vector(space.space.dimension(), 11);
       const Vector c = some_root(space.space.pattern);
@@ -98,7 +103,7 @@ TEST_P(Objective, HessianProductMatchesCentralDifferences) {
   for (const CovarianceFamily& family : families()) {
     if (family.kind == FamilyKind::factor) continue;
     SCOPED_TRACE(to_string(family));
-    const ModelSpace space = make_space(model, family, Basis::weights, 1);
+    const ModelSpace space = space_of(model, family, Basis::weights);
     const FamilyObjective objective(space.space, model.sites, 1);
     const Vector x = 0.3 * random_vector(space.space.dimension(), 11);
     const Vector c = some_root(space.space.pattern);
@@ -122,7 +127,7 @@ TEST_P(Objective, StepsPointUpwards) {
   const Model model = model_of(GetParam());
   for (const CovarianceFamily& family : families()) {
     SCOPED_TRACE(to_string(family));
-    const ModelSpace space = make_space(model, family, Basis::weights, 1);
+    const ModelSpace space = space_of(model, family, Basis::weights);
     const FamilyObjective objective(space.space, model.sites, 1);
     const FamilyPoint point =
         objective.at(0.3 * random_vector(space.space.dimension(), 11), some_root(space.space.pattern));

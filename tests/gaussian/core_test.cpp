@@ -2,6 +2,8 @@
 
 #include "gaussian/core.hpp"
 
+#include "gaussian/covariance_core.hpp"
+#include "gaussian/precision_core.hpp"
 #include "gaussmith/errors.hpp"
 #include "support/dense.hpp"
 #include "support/models.hpp"
@@ -44,6 +46,15 @@ struct Case {
   int negative;  ///< Sites with a (small) negative precision.
 };
 
+Matrix weights_of(const GaussianCore& core, const LatentPoint& at, const Vector& implicit) {
+  if (const auto* covariance = dynamic_cast<const CovarianceCore*>(&core))
+    return covariance->covariance_weights(at, implicit);
+  return dynamic_cast<const PrecisionCore&>(core).covariance_weights(at, implicit);
+}
+
+/// Sites with these precisions and no shift.
+SiteApproximation precisions(const Vector& tau) { return {tau, Vector::Zero(tau.size())}; }
+
 class Core : public ::testing::TestWithParam<std::tuple<Case, CoreForm>> {};
 
 TEST_P(Core, AgreesWithExplicitInverses) {
@@ -59,10 +70,10 @@ TEST_P(Core, AgreesWithExplicitInverses) {
   const Truth t = truth(sigma, h, m0, s);
 
   auto core = make_core(model, form, 1);
-  ASSERT_TRUE(core->factorise(s.precision));
-  const LatentPoint point = core->mean(s.shift);
+  ASSERT_TRUE(core->set(s));
+  const LatentPoint point = core->mean();
   EXPECT_LT((point.eta - t.mean).norm(), 1e-10 * (1 + t.mean.norm()));
-  EXPECT_NEAR(core->half_log_det(), t.half_log_det, 1e-10 * (1 + std::abs(t.half_log_det)));
+  EXPECT_NEAR(core->half_log_det().value, t.half_log_det, 1e-10 * (1 + std::abs(t.half_log_det)));
   EXPECT_LT((core->variances() - t.v.diagonal()).norm(), 1e-10 * t.v.norm());
   const Vector x = random_vector(c.rows, 8);
   EXPECT_LT((core->covariance_times(x) - t.v * x).norm(), 1e-10 * t.v.norm() * x.norm());
@@ -74,7 +85,7 @@ TEST_P(Core, AgreesWithExplicitInverses) {
 
   // Predictions at new rows of w, jointly and one by one, and w itself.
   const Design rows = Matrix(random_matrix(4, c.dimension, 9));
-  const Matrix& g = std::get<Matrix>(rows);
+  const Matrix& g = *rows.entries().dense;
   const Matrix z = t.k.rows() == 0
                        ? Matrix()
                        : Matrix(s.precision.asDiagonal()) - s.precision.asDiagonal() * t.v * s.precision.asDiagonal();
@@ -82,18 +93,19 @@ TEST_P(Core, AgreesWithExplicitInverses) {
   const Matrix joint = g * sigma * g.transpose() - cross * z * cross.transpose();
   Vector got_mean;
   Vector got_variance;
-  core->predict(NewRows{&rows}, 0, 4, point, got_mean, got_variance);
+  const auto law = core->law(point);
+  law->predict(NewRows{rows}, 0, 4, got_mean, got_variance);
   const Vector dual = s.shift - s.precision.cwiseProduct(t.mean);
   EXPECT_LT((got_mean - (g * mean + cross * dual)).norm(), 1e-9 * (1 + got_mean.norm()));
   EXPECT_LT((got_variance - joint.diagonal()).norm(), 1e-9 * joint.norm());
-  EXPECT_LT((core->joint_covariance(NewRows{&rows}) - joint).norm(), 1e-9 * joint.norm());
-  const Matrix root = core->weight_root();
+  EXPECT_LT((law->joint_covariance(NewRows{rows}) - joint).norm(), 1e-9 * joint.norm());
+  const Matrix root = law->weight_root();
   const Matrix w_cross = sigma * h.transpose();
   EXPECT_LT((root * root.transpose() - (sigma - w_cross * z * w_cross.transpose())).norm(), 1e-9 * sigma.norm());
 
   // Weights of dSigma: explicit terms and a made-up implicit vector.
   const Vector implicit = random_vector(c.rows, 10);
-  const Matrix weights = core->covariance_weights(point, s.shift, implicit).selfadjointView<Eigen::Lower>();
+  const Matrix weights = weights_of(*core, point, implicit).selfadjointView<Eigen::Lower>();
   const Matrix expected = 0.5 * h.transpose() *
                           (dual * dual.transpose() - z + implicit * dual.transpose() + dual * implicit.transpose()) * h;
   EXPECT_LT((weights - expected).norm(), 1e-8 * expected.norm());
@@ -112,9 +124,47 @@ TEST(CoreRegion, IsExactlyWhereThePosteriorIsProper) {
   const Model model = blank(DenseGaussian{Vector::Zero(1), Matrix::Constant(1, 1, 2.0)}, Identity{}, {});
   for (const CoreForm form : {CoreForm::covariance, CoreForm::precision}) {
     auto core = make_core(model, form, 1);
-    EXPECT_TRUE(core->factorise(Vector::Constant(1, -0.5 + 1e-9)));
-    EXPECT_FALSE(core->factorise(Vector::Constant(1, -0.5 - 1e-9)));
-    EXPECT_FALSE(core->factorise(Vector::Constant(1, std::nan(""))));
+    EXPECT_TRUE(core->set(precisions(Vector::Constant(1, -0.5 + 1e-9))));
+    EXPECT_FALSE(core->set(precisions(Vector::Constant(1, -0.5 - 1e-9))));
+    EXPECT_FALSE(core->set(precisions(Vector::Constant(1, std::nan("")))));
+  }
+}
+
+TEST(CoreSites, AreRememberedAndSurviveAFailure) {
+  const Model model = blank(DenseGaussian{Vector::Zero(4), random_covariance(4, 4, 1)}, Identity{}, {});
+  for (const CoreForm form : {CoreForm::covariance, CoreForm::precision}) {
+    auto core = make_core(model, form, 1);
+    const SiteApproximation sites{Vector::Ones(4), random_vector(4, 2)};
+    ASSERT_TRUE(core->set(sites));
+    const double before = core->half_log_det().value;
+    const RowMarginals rows = core->marginals(core->mean());
+    // Other shifts at the same precisions: another mean, the same variances.
+    const SiteApproximation shifted{sites.precision, random_vector(4, 3)};
+    ASSERT_TRUE(core->set(shifted));
+    EXPECT_EQ(core->variances(), rows.variance);
+    EXPECT_NE(core->mean().eta, rows.mean);
+    EXPECT_EQ(core->sites(), shifted);
+    ASSERT_FALSE(core->set(precisions(Vector::Constant(4, -100.0))));
+    core->restore(sites);
+    EXPECT_EQ(core->half_log_det().value, before);
+    const RowMarginals again = core->marginals(core->mean());
+    EXPECT_EQ(again.mean, rows.mean);
+    EXPECT_EQ(again.variance, rows.variance);
+    EXPECT_THROW(core->restore(precisions(Vector::Constant(4, -100.0))), std::logic_error);
+  }
+}
+
+TEST(CoreLaws, KeepTheirFactorisationWhenTheCoreMovesOn) {
+  const Model model = blank(DenseGaussian{Vector::Zero(5), random_covariance(5, 5, 4)}, random_matrix(7, 5, 5), {});
+  for (const CoreForm form : {CoreForm::covariance, CoreForm::precision}) {
+    auto core = make_core(model, form, 1);
+    ASSERT_TRUE(core->set({Vector::Ones(7), random_vector(7, 6)}));
+    const auto law = core->law(core->mean());
+    const Marginals before = law->weights();
+    ASSERT_TRUE(core->set({Vector::Constant(7, 30.0), random_vector(7, 7)}));
+    const Marginals after = law->weights();
+    EXPECT_EQ(before.mean, after.mean);
+    EXPECT_EQ(before.variance, after.variance);
   }
 }
 
@@ -123,7 +173,7 @@ TEST(CoreVariances, AreAccurateForVanishingAndHugePrecisions) {
   sigma << 1.0, 0.5, 0.5, 2.0;
   const Model model = blank(DenseGaussian{Vector::Zero(2), sigma}, Identity{}, {});
   auto core = make_core(model, CoreForm::covariance, 1);
-  ASSERT_TRUE(core->factorise((Vector(2) << 1e-14, 1e12).finished()));
+  ASSERT_TRUE(core->set(precisions((Vector(2) << 1e-14, 1e12).finished())));
   const Vector v = core->variances();
   // eta_2 is pinned to 1e-12; eta_1 given eta_2 keeps 1 - 0.25 / 2.
   EXPECT_NEAR(v(0), 0.875, 1e-12);
@@ -135,9 +185,10 @@ TEST(CoreWithoutGaussian, CountsTheMissingConstant) {
   const Model model = blank(NoGaussian{3}, h, {});
   const Vector tau = random_vector(8, 2).cwiseAbs();
   auto core = make_core(model, CoreForm::precision, 1);
-  ASSERT_TRUE(core->factorise(tau));
+  ASSERT_TRUE(core->set(precisions(tau)));
   const Matrix a = h.transpose() * tau.asDiagonal() * h;
-  EXPECT_NEAR(core->half_log_det(), 0.5 * std::log(dense_determinant(a)) - 1.5 * std::log(2 * std::numbers::pi), 1e-12);
+  EXPECT_NEAR(core->half_log_det().value, 0.5 * std::log(dense_determinant(a)) - 1.5 * std::log(2 * std::numbers::pi),
+              1e-12);
   EXPECT_EQ(core->inner(core->centre(), core->centre()), 0.0);
   EXPECT_THROW((void)choose_form(model, CoreForm::covariance), InvalidOption);
 }
@@ -154,13 +205,13 @@ TEST(CoreOfDiagonalPriors, MatchesTheDensePriorOnEveryDesign) {
     const Vector tau = random_vector(diagonal.rows(), 4).cwiseAbs();
     const Vector nu = random_vector(diagonal.rows(), 5);
     auto reference = make_core(dense, CoreForm::covariance, 1);
-    ASSERT_TRUE(reference->factorise(tau));
+    ASSERT_TRUE(reference->set(precisions(tau)));
     for (const CoreForm form : {CoreForm::covariance, CoreForm::precision}) {
       auto core = make_core(diagonal, form, 1);
-      ASSERT_TRUE(core->factorise(tau));
+      ASSERT_TRUE(core->set(precisions(tau)));
       EXPECT_LT((core->mean(nu).eta - reference->mean(nu).eta).norm(), 1e-11);
       EXPECT_LT((core->variances() - reference->variances()).norm(), 1e-11);
-      EXPECT_NEAR(core->half_log_det(), reference->half_log_det(), 1e-11);
+      EXPECT_NEAR(core->half_log_det().value, reference->half_log_det().value, 1e-11);
     }
   }
 }
@@ -178,14 +229,13 @@ TEST(CoreOfProcesses, PredictsTheSameInBothFormsWithDuplicateInputs) {
   std::vector<Matrix> joints;
   for (const CoreForm form : {CoreForm::covariance, CoreForm::precision}) {
     auto core = make_core(model, form, 1);
-    ASSERT_TRUE(core->factorise(tau));
-    Vector mean;
-    Vector variance;
-    core->predict(NewInputs{&fresh}, 0, 6, core->mean(nu), mean, variance);
-    means.push_back(mean);
-    variances.push_back(variance);
-    joints.push_back(core->joint_covariance(NewInputs{&fresh}));
-    EXPECT_LT((joints.back().diagonal() - variance).norm(), 1e-9);
+    ASSERT_TRUE(core->set(precisions(tau)));
+    const auto law = core->law(core->mean(nu));
+    const Marginals predicted = law->predict(NewInputs{&fresh});
+    means.push_back(predicted.mean);
+    variances.push_back(predicted.variance);
+    joints.push_back(law->joint_covariance(NewInputs{&fresh}));
+    EXPECT_LT((joints.back().diagonal() - predicted.variance).norm(), 1e-9);
   }
   EXPECT_LT((means[0] - means[1]).norm(), 1e-8);
   EXPECT_LT((variances[0] - variances[1]).norm(), 1e-8);

@@ -1,6 +1,8 @@
 // One-site-at-a-time updates against a fresh factorisation of the changed sites.
 
 #include "gaussian/sequential_gaussian.hpp"
+
+#include "gaussian/core.hpp"
 #include "support/models.hpp"
 
 #include <gtest/gtest.h>
@@ -21,8 +23,9 @@ TEST_P(Sequential, MarginalsAreThoseOfTheSitesChangedSoFar) {
   sites.precision(3) = -0.05;
   const auto core = make_core(model, GetParam(), 1);
   const auto fresh = make_core(model, GetParam(), 1);
-  ASSERT_TRUE(core->factorise(sites.precision));
-  SequentialGaussian q(*core, core->mean(sites.shift));
+  ASSERT_TRUE(core->set(sites));
+  const auto sweep = core->sweep(core->mean());
+  SequentialGaussian& q = *sweep;
   const Vector precision_change = 0.5 * random_vector(rows, 7);
   const Vector shift_change = random_vector(rows, 8);
   for (Index begin = 0; begin < rows; begin += SequentialGaussian::block_rows) {
@@ -30,8 +33,8 @@ TEST_P(Sequential, MarginalsAreThoseOfTheSitesChangedSoFar) {
     q.open_block(begin, end);
     for (Index i = begin; i < end; ++i) {
       if (i % 9 == 0 || i == rows - 1) {
-        ASSERT_TRUE(fresh->factorise(sites.precision));
-        EXPECT_NEAR(q.mean(i), fresh->mean(sites.shift).eta(i), 1e-9);
+        ASSERT_TRUE(fresh->set(sites));
+        EXPECT_NEAR(q.mean(i), fresh->mean().eta(i), 1e-9);
         EXPECT_NEAR(q.variance(i), fresh->variances()(i), 1e-10);
       }
       if (i % 4 == 2) continue;  // Some sites stay as they are.

@@ -49,11 +49,11 @@ TEST(ProblemFile, ReadsTheExampleOfTheFormat) {
   EXPECT_EQ(problem.model.rows(), 2);
   EXPECT_EQ(problem.model.dimension(), 3);
   EXPECT_EQ(std::get<Isotropic>(problem.model.prior).variance, 2.0);
-  EXPECT_EQ(std::get<Matrix>(problem.model.design)(1, 2), 0.4);
+  EXPECT_EQ((*problem.model.design.entries().dense)(1, 2), 0.4);
   EXPECT_EQ(problem.model.offset[1], 0.25);
   EXPECT_EQ(problem.model.sites.at(0)->responses()[1], -1.0);
   ASSERT_TRUE(problem.prediction.has_value());
-  EXPECT_EQ(std::get<Matrix>(problem.prediction->points.design).cols(), 3);
+  EXPECT_EQ(problem.prediction->points.design->cols(), 3);
   EXPECT_EQ(problem.prediction->points.offset[0], 3.0);
   EXPECT_EQ(problem.prediction->responses->size(), 1);
 }
@@ -82,7 +82,7 @@ TEST(ProblemFile, ReadsEveryPrior) {
 TEST(ProblemFile, ReadsSparseDesigns) {
   Parts parts;
   parts.design = R"({"type": "sparse", "shape": [2, 3], "triplets": [[0, 2, 1.5], [1, 0, -2]]})";
-  const auto design = std::get<SparseMatrix>(parse(parts).model.design);
+  const auto design = *parse(parts).model.design.entries().sparse;
   EXPECT_EQ(design.coeff(0, 2), 1.5);
   EXPECT_EQ(design.coeff(1, 0), -2.0);
   EXPECT_EQ(design.nonZeros(), 2);

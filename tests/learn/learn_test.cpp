@@ -52,7 +52,7 @@ TEST(Learn, RaisesTheKlBoundToAStationaryPointForEveryLikelihood) {
 
 TEST(Learn, WarmStartsOfConstrainedCovariancesChangeNothingButTheTime) {
   Model linear = linear_model("bernoulli-logit", 80, 6, 3);
-  const Vector clean = std::get<Matrix>(linear.design) * random_vector(6, 5);
+  const Vector clean = *linear.design.entries().dense * random_vector(6, 5);
   linear.sites = {observe("bernoulli-logit", (3.0 * clean + random_vector(80, 6)).array().sign().matrix())};
   const Model process = process_model("poisson", 15, 3);
   for (const char* family : {"diagonal", "banded:2", "chevron:2", "subspace:2"})

@@ -57,9 +57,11 @@ TEST(Model, ComplainsWithPlaceAndValue) {
   m.sites.clear();
   EXPECT_NE(complaint(m).find("sites"), std::string::npos);
   m = small();
-  std::get<Matrix>(m.design)(1, 0) = INFINITY;
-  EXPECT_NE(complaint(m).find("design[1][0]"), std::string::npos);
-  m.design = std::shared_ptr<const LinearOperator>();
+  Matrix infinite = *m.design.entries().dense;
+  infinite(1, 0) = INFINITY;
+  m.design = infinite;
+  EXPECT_NE(complaint(m).find("design[1][0] is inf"), std::string::npos);
+  EXPECT_THROW(Design(std::shared_ptr<const LinearOperator>()), InvalidModel);
 }
 
 TEST(Model, AcceptsSingularAndRefusesIndefiniteCovariances) {

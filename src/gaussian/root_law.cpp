@@ -1,25 +1,26 @@
-#include "gaussian/root_gaussian.hpp"
+#include "gaussian/root_law.hpp"
+
+#include "model/prior.hpp"
 
 #include <utility>
 
 namespace gaussmith {
 
-RootGaussian::RootGaussian(std::shared_ptr<PriorGeometry> geometry, CovarianceRoot covariance)
-    : PosteriorGaussian(std::move(geometry)), covariance_(std::move(covariance)) {
-  if (covariance_.whitened || std::holds_alternative<GaussianProcess>(geometry_->prior())) geometry_->whiten();
+RootLaw::RootLaw(const std::shared_ptr<PriorGeometry>& geometry, CovarianceRoot covariance, Vector coordinates)
+    : PosteriorLaw(geometry), covariance_(std::move(covariance)), coordinates_(std::move(coordinates)) {
+  if (covariance_.whitened || process_of(geometry->prior()) != nullptr) geometry->whiten();
 }
 
-WhitenedBlock RootGaussian::rows(const NewPoints& points, Index begin, Index end) const {
+WhitenedBlock RootLaw::rows_at(const NewPoints& points, Index begin, Index end) const {
   if (covariance_.whitened) return geometry_->whitened(points, begin, end);
   return geometry_->weight_rows(points, begin, end);
 }
 
-void RootGaussian::predict(const NewPoints& points, Index begin, Index end, const LatentPoint& at, Vector& mean,
-                           Vector& variance) const {
+void RootLaw::predict(const NewPoints& points, Index begin, Index end, Vector& mean, Vector& variance) const {
   const auto* rows_of_weights = std::get_if<NewRows>(&points);
-  if (rows_of_weights && !covariance_.whitened && std::holds_alternative<Identity>(*rows_of_weights->rows)) {
+  if (rows_of_weights && !covariance_.whitened && rows_of_weights->rows.is_identity()) {
     // The weights themselves: columns of the root, without a D x D identity.
-    mean = at.coordinates.segment(begin, end - begin);
+    mean = coordinates_.segment(begin, end - begin);
     Vector squares = Vector::Zero(covariance_.root.cols());
     for (Index i = 0; i < covariance_.root.outerSize(); ++i)
       for (SparseMatrix::InnerIterator it(covariance_.root, i); it; ++it) squares(it.col()) += it.value() * it.value();
@@ -31,8 +32,8 @@ void RootGaussian::predict(const NewPoints& points, Index begin, Index end, cons
               .max(0.0);
     return;
   }
-  const WhitenedBlock block = rows(points, begin, end);
-  mean = block.mean + transposed_times(block.rows, at.coordinates);
+  const WhitenedBlock block = rows_at(points, begin, end);
+  mean = block.mean + transposed_times(block.rows, coordinates_);
   variance = block.leftover + Matrix(covariance_.root * block.rows).colwise().squaredNorm().transpose();
   if (covariance_.complement.size() > 0)
     variance.array() +=
@@ -43,15 +44,15 @@ void RootGaussian::predict(const NewPoints& points, Index begin, Index end, cons
             .max(0.0);
 }
 
-Matrix RootGaussian::joint_covariance(const NewPoints& points) const {
+Matrix RootLaw::joint_covariance(const NewPoints& points) const {
   const Index count = geometry_->count(points);
   Matrix joint = Matrix::Zero(count, count);
-  if (const auto* p = std::get_if<NewInputs>(&points)) {
+  if (std::holds_alternative<NewInputs>(points)) {
     // What the weights leave open is correlated between new inputs: K_new - g'g.
-    std::get<GaussianProcess>(geometry_->prior()).kernel->gram(*p->inputs, joint);
+    joint = geometry_->prior_covariance(points);
     add_gram(-1.0, geometry_->whitened(points, 0, count).rows, 1.0, joint);
   }
-  const WhitenedBlock block = rows(points, 0, count);
+  const WhitenedBlock block = rows_at(points, 0, count);
   add_gram(1.0, Matrix(covariance_.root * block.rows), 1.0, joint);
   if (covariance_.complement.size() > 0) {
     const double square = covariance_.scale * covariance_.scale;
@@ -62,7 +63,7 @@ Matrix RootGaussian::joint_covariance(const NewPoints& points) const {
   return joint;
 }
 
-Matrix RootGaussian::weight_root() const {
+Matrix RootLaw::weight_root() const {
   const Index size = covariance_.root.cols();
   const Index rank = covariance_.root.rows();
   Matrix root = Matrix::Zero(size, rank + (covariance_.complement.size() > 0 ? size : 0));
@@ -75,7 +76,7 @@ Matrix RootGaussian::weight_root() const {
   return covariance_.whitened ? geometry_->unwhiten(root) : root;
 }
 
-Matrix RootGaussian::weight_deviations(int draws, Random& random) const {
+Matrix RootLaw::weight_deviations(int draws, Random& random) const {
   Matrix out = covariance_.root.transpose() * normal_matrix(covariance_.root.rows(), draws, random);
   if (covariance_.complement.size() > 0) {
     const Matrix z = normal_matrix(covariance_.root.cols(), draws, random);
@@ -84,9 +85,9 @@ Matrix RootGaussian::weight_deviations(int draws, Random& random) const {
   return covariance_.whitened ? geometry_->unwhiten(out) : out;
 }
 
-void RootGaussian::describe(const LatentPoint& at, FittedGaussian& out) const {
+void RootLaw::describe(FittedGaussian& out) const {
   out.form = CoreForm::root;
-  out.coordinates = at.coordinates;
+  out.coordinates = coordinates_;
   out.covariance = covariance_;
 }
 

@@ -1,16 +1,8 @@
-#include "model/parameter_gradient.hpp"
+#include "gaussian/site_gradient.hpp"
 
 #include <fmt/format.h>
 
 namespace gaussmith {
-
-void add_kernel_gradient(const GaussianProcess& process, const Matrix& weights, int threads,
-                         ParameterGradient& gradient) {
-  const Vector kernel = process.kernel->contract(process.inputs, weights, threads);
-  const auto parameters = process.kernel->parameters();
-  for (std::size_t p = 0; p < parameters.size(); ++p)
-    gradient["kernel." + parameters[p].name] = kernel(static_cast<Index>(p));
-}
 
 void add_site_gradient(const std::vector<Sites>& blocks, const SiteParameterGradient& of, ParameterGradient& gradient) {
   Index row = 0;

@@ -1,10 +1,11 @@
 #pragma once
 // From what a user asks to predict to latent moments and a likelihood: shared by Posterior and Predictor.
 
-#include "gaussian/core.hpp"
+#include "gaussian/posterior_law.hpp"
 
-#include <functional>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace gaussmith {
 
@@ -13,9 +14,8 @@ namespace gaussmith {
     const std::vector<Sites>& blocks);
 
 /// Checks the points (InvalidModel), predicts eta in blocks and finds the likelihood of the response.
-[[nodiscard]] Prediction predict_points(
-    const PredictionPoints& points, const Prior& prior, Index dimension, Index train_rows,
-    const std::vector<Sites>& prototypes, const std::vector<std::vector<std::string>>& row_arguments,
-    const std::function<void(const NewPoints&, Index, Index, Vector&, Vector&)>& predict_block);
+[[nodiscard]] Prediction predict_points(const PredictionPoints& points, const PosteriorLaw& law,
+                                        const std::vector<Sites>& prototypes,
+                                        const std::vector<std::vector<std::string>>& row_arguments);
 
 }  // namespace gaussmith

@@ -1,4 +1,4 @@
-#include "engines/support.hpp"
+#include "engines/support_check.hpp"
 
 #include "numerics/special.hpp"
 #include "sites/custom.hpp"

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "gaussian/core.hpp"
+#include "model/site_rows.hpp"
+
+namespace gaussmith {
+
+/// What a method's evidence is when nothing else is known.
+struct EvidenceOfMethod {
+  EvidenceKind kind;              ///< lower_bound or approximation.
+  bool exact_for_gaussian_sites;  ///< Its optimum is then the posterior itself.
+};
+
+/// The kind of an evidence from the method, what the core's numbers are, the sites and whether the method reached its
+/// end. Short of it the evidence of Gaussian sites is no exact one, while a bound is one everywhere.
+[[nodiscard]] EvidenceKind evidence_kind(const EvidenceOfMethod& method, Accuracy accuracy, const SiteRows& sites,
+                                         bool converged);
+
+/// The evidence of a core's Gaussian: `value` with what is uncertain in its log-determinant.
+[[nodiscard]] Evidence make_evidence(double value, const GaussianCore& core, EvidenceKind kind);
+
+}  // namespace gaussmith

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "gaussmith/infer.hpp"
+
+namespace gaussmith {
+
+/// infer() for a model that Model::validate() has seen, or that differs from such a one by with_parameters().
+[[nodiscard]] Posterior infer_valid(const Model& model, const Method& method, const Run& run);
+
+}  // namespace gaussmith

@@ -1,0 +1,115 @@
+#include "gaussian/posterior_law.hpp"
+
+#include "gaussian/covariance_core.hpp"
+#include "gaussian/factor_law.hpp"
+#include "gaussian/root_law.hpp"
+#include "gaussmith/errors.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace gaussmith {
+
+Marginals PosteriorLaw::predict(const NewPoints& points) const {
+  // About 64 MB of cross-covariances at a time, but enough columns to keep DTRSM busy.
+  constexpr Index entries = Index{1} << 23;
+  const Index columns = std::clamp<Index>(entries / std::max<Index>(1, numbers_per_point()), 64, 4096);
+  const Index count = geometry_->count(points);
+  Marginals out{Vector(count), Vector(count)};
+  Vector mean;
+  Vector variance;
+  for (Index begin = 0; begin < count; begin += columns) {
+    const Index end = std::min(count, begin + columns);
+    predict(points, begin, end, mean, variance);
+    out.mean.segment(begin, end - begin) = mean;
+    out.variance.segment(begin, end - begin) = variance;
+  }
+  return out;
+}
+
+Marginals PosteriorLaw::weights() const { return predict(NewRows{Identity{}}); }
+
+Matrix PosteriorLaw::weight_deviations(int draws, Random& random) const {
+  const Matrix root = weight_root();
+  return times(root, normal_matrix(root.cols(), draws, random));
+}
+
+Matrix PosteriorLaw::sample_weights(int draws, Random& random) const {
+  Matrix w = weight_deviations(draws, random);
+  w.colwise() += weights().mean;
+  return w;
+}
+
+void PosteriorLaw::know_rows(RowMarginals rows, Vector site_precision) {
+  rows_ = std::move(rows);
+  site_precision_ = std::move(site_precision);
+}
+
+Marginals PosteriorLaw::cavities() const {
+  if (!rows_) throw std::logic_error("a law made from a saved model knows no rows");
+  return gaussmith::cavities(*rows_, site_precision_, 1.0);
+}
+
+namespace {
+
+std::unique_ptr<PosteriorLaw> dual_law(const FittedGaussian& data, std::shared_ptr<PriorGeometry> geometry) {
+  const Index n = geometry->rows();
+  if (data.dual.size() != n || data.precision.size() != n)
+    throw InvalidModel(fmt::format("fitted: {} dual values and {} precisions for {} rows", data.dual.size(),
+                                   data.precision.size(), n));
+  if (!data.dual.allFinite() || !data.precision.allFinite())
+    throw InvalidModel("fitted: dual values and precisions must be finite");
+  CovarianceCore core(std::move(geometry), Vector{});
+  if (!core.set({data.precision, Vector::Zero(n)}))
+    throw InvalidModel("fitted: the site precisions do not suit the prior covariance (not positive definite)");
+  return core.law({data.dual, {}});
+}
+
+std::unique_ptr<PosteriorLaw> factor_law(const FittedGaussian& data, const std::shared_ptr<PriorGeometry>& geometry) {
+  geometry->whiten();
+  const Index rank = geometry->rank();
+  if (data.coordinates.size() != rank || data.factor.rows() != rank || data.factor.cols() != rank)
+    throw InvalidModel(fmt::format("fitted: {} coordinates and a {} x {} factor for a prior of rank {}",
+                                   data.coordinates.size(), data.factor.rows(), data.factor.cols(), rank));
+  if (!data.factor.allFinite() || !data.coordinates.allFinite() || (data.factor.diagonal().array() <= 0.0).any())
+    throw InvalidModel("fitted: the factor must be finite with a positive diagonal");
+  return std::make_unique<FactorLaw>(geometry, std::make_shared<const Matrix>(data.factor), data.coordinates);
+}
+
+std::unique_ptr<PosteriorLaw> root_law(const FittedGaussian& data, const std::shared_ptr<PriorGeometry>& geometry) {
+  const CovarianceRoot& covariance = data.covariance;
+  const Index size = data.coordinates.size();
+  if (covariance.root.cols() != size || (covariance.complement.size() > 0 && covariance.complement.cols() != size))
+    throw InvalidModel(fmt::format("fitted: a root of {} columns and a complement of {} for {} coordinates",
+                                   covariance.root.cols(), covariance.complement.cols(), size));
+  const Vector entries = covariance.root.coeffs();
+  if (!data.coordinates.allFinite() || !entries.allFinite() || !covariance.complement.allFinite() ||
+      !(covariance.scale >= 0.0))
+    throw InvalidModel("fitted: the mean and the root of the covariance must be finite");
+  auto law = std::make_unique<RootLaw>(geometry, covariance, data.coordinates);
+  const Index expected = covariance.whitened ? geometry->rank() : geometry->dimension();
+  if (size != expected)
+    throw InvalidModel(fmt::format("fitted: {} coordinates for a prior of dimension {}", size, expected));
+  return law;
+}
+
+}  // namespace
+
+std::unique_ptr<PosteriorLaw> make_law(const FittedGaussian& fitted, int threads) {
+  auto geometry = std::make_shared<PriorGeometry>(fitted.prior, fitted.design, threads);
+  if (fitted.form == CoreForm::precision) return factor_law(fitted, geometry);
+  if (fitted.form == CoreForm::root) return root_law(fitted, geometry);
+  return dual_law(fitted, std::move(geometry));
+}
+
+Matrix normal_matrix(Index rows, Index cols, Random& random) {
+  Matrix z(rows, cols);
+  for (Index j = 0; j < cols; ++j)
+    for (Index i = 0; i < rows; ++i) z(i, j) = random.normal();
+  return z;
+}
+
+}  // namespace gaussmith

@@ -1,0 +1,15 @@
+#include "gaussian/site_form.hpp"
+
+namespace gaussmith {
+
+Marginals cavities(const RowMarginals& rows, const Vector& precision, double power) {
+  const auto v = rows.variance.array();
+  const Eigen::ArrayXd s = rows.share.array() + (1.0 - power) * precision.array() * v;
+  return {rows.mean.array() - power * v * rows.dual.array() / s, v / s};
+}
+
+SiteApproximation between(const SiteApproximation& a, const SiteApproximation& b, double share) {
+  return {a.precision + share * (b.precision - a.precision), a.shift + share * (b.shift - a.shift)};
+}
+
+}  // namespace gaussmith

@@ -1,0 +1,31 @@
+#pragma once
+// Which parameters of a model learning may change, on the log scale, and where it may go.
+
+#include "gaussmith/learn.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gaussmith {
+
+struct FreeParameter {
+  std::string name;
+  double initial, lower, upper;  ///< Logarithms.
+  std::optional<LogNormal> hyperprior;
+
+  [[nodiscard]] bool at_lower(double value) const;
+  [[nodiscard]] bool at_upper(double value) const;
+};
+
+/// All learnable parameters that are not held fixed. Throws InvalidOption for unknown names and empty ranges.
+[[nodiscard]] std::vector<FreeParameter> free_parameters(const Model& model, const LearnOptions& options);
+
+/// One member of all of them as a vector.
+[[nodiscard]] Vector collect(const std::vector<FreeParameter>& free, double FreeParameter::*member);
+
+/// The gradient without entries that point out of the box.
+[[nodiscard]] Vector projected_gradient(const Vector& gradient, const Vector& point,
+                                        const std::vector<FreeParameter>& free);
+
+}  // namespace gaussmith

@@ -1,0 +1,93 @@
+#include "gaussmith/design.hpp"
+
+#include "gaussmith/errors.hpp"
+#include "model/design_storage.hpp"
+
+namespace gaussmith {
+
+namespace {
+
+template <class Pointer>
+Pointer not_null(Pointer rows) {
+  if (!rows) throw InvalidModel("design: a null pointer; give a matrix or an operator");
+  return rows;
+}
+
+}  // namespace
+
+Design::Design() : Design(Identity{}) {}
+Design::Design(Identity /*identity*/) : Design(store_identity(0)) {}
+Design::Design(Matrix rows) : Design(store_dense(std::make_shared<const Matrix>(std::move(rows)))) {}
+Design::Design(SparseMatrix rows) : Design(std::make_shared<const SparseMatrix>(std::move(rows))) {}
+Design::Design(std::shared_ptr<const Matrix> rows) : Design(store_dense(not_null(std::move(rows)))) {}
+Design::Design(std::shared_ptr<const LinearOperator> rows) : Design(store_operator(not_null(std::move(rows)))) {}
+Design::Design(std::shared_ptr<const SparseMatrix> rows) {
+  (void)not_null(rows);
+  if (!rows->isCompressed()) {
+    SparseMatrix compressed = *rows;
+    compressed.makeCompressed();
+    rows = std::make_shared<const SparseMatrix>(std::move(compressed));
+  }
+  storage_ = store_sparse(std::move(rows));
+}
+
+Design Design::sized(Index dimension) const { return is_identity() ? Design(store_identity(dimension)) : *this; }
+Index Design::rows() const { return storage_->rows(); }
+Index Design::cols() const { return storage_->cols(); }
+const char* Design::kind() const { return storage_->kind(); }
+DesignEntries Design::entries() const { return storage_->entries(); }
+bool Design::is_identity() const { return entries().identity; }
+bool Design::has_entries() const {
+  const DesignEntries stored = entries();
+  return stored.identity || stored.dense != nullptr || stored.sparse != nullptr;
+}
+double Design::nonzeros() const { return storage_->nonzeros(); }
+double Design::bytes() const { return storage_->bytes(); }
+std::pair<Index, Index> Design::first_not_finite() const { return storage_->first_not_finite(); }
+
+Design Design::with_entries() const {
+  return has_entries() ? *this : Design(times(Matrix(Matrix::Identity(cols(), cols()))));
+}
+
+Matrix Design::times(const Matrix& x, int threads) const {
+  Matrix out(rows(), x.cols());
+  storage_->times(x, out, threads);
+  return out;
+}
+
+Matrix Design::transposed_times(const Matrix& x, int threads) const {
+  Matrix out(cols(), x.cols());
+  storage_->transposed_times(x, out, threads);
+  return out;
+}
+
+Vector Design::times(const Vector& x, int threads) const {
+  Vector out(rows());
+  storage_->times(x, out, threads);
+  return out;
+}
+
+Vector Design::transposed_times(const Vector& x, int threads) const {
+  Vector out(cols());
+  storage_->transposed_times(x, out, threads);
+  return out;
+}
+
+Vector Design::gram_times(const Vector& weights, const Vector& x, Vector& hx, int threads) const {
+  Vector out(cols());
+  hx.resize(rows());
+  storage_->gram_times(weights, x, hx, out, threads);
+  return out;
+}
+
+Matrix Design::gram(const Vector& weights, int threads) const { return storage_->gram(weights, threads); }
+Matrix Design::outer(const Vector& weights, int threads) const { return storage_->outer(weights, threads); }
+Vector Design::column_squares(const Vector& weights, int threads) const {
+  return storage_->column_squares(weights, threads);
+}
+Vector Design::row_squares(const Vector& weights, int threads) const { return storage_->row_squares(weights, threads); }
+Matrix Design::transposed_rows(Index begin, Index end) const { return storage_->transposed_rows(begin, end); }
+Design Design::select(const std::vector<Index>& rows) const { return storage_->select(rows); }
+Design Design::scaled(const Vector& scales) const { return storage_->scaled(scales); }
+
+}  // namespace gaussmith

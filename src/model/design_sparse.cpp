@@ -1,0 +1,186 @@
+// Compressed sparse rows. Products run over rows; sums over rows are made in parts whose number depends on the design
+// alone, so that they do not depend on the number of threads.
+
+#include "base/parallel_blocks.hpp"
+#include "model/design_storage.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gaussmith {
+
+namespace {
+
+constexpr Index rows_at_once = 4096;
+/// Entries that make one more partial sum worth its addition, and the most partial sums.
+constexpr Index entries_per_part = Index{1} << 16;
+constexpr Index most_parts = 8;
+/// A multiplication of DSYRK costs this much less than one that looks its entry up: denser rows go through dense
+/// blocks.
+constexpr double dense_advantage = 40.0;
+constexpr Index dense_rows_at_once = 1024;
+/// Columns of a Gram matrix that make one block of work.
+constexpr Index gram_tiles = 8;
+
+class SparseStorage final : public Design::Storage {
+ public:
+  using Entry = SparseMatrix::InnerIterator;
+
+  explicit SparseStorage(std::shared_ptr<const SparseMatrix> rows) : shared_(std::move(rows)), h_(*shared_) {}
+
+  [[nodiscard]] const char* kind() const override { return "sparse"; }
+  [[nodiscard]] Index rows() const override { return h_.rows(); }
+  [[nodiscard]] Index cols() const override { return h_.cols(); }
+  [[nodiscard]] DesignEntries entries() const override { return {.sparse = &h_}; }
+  [[nodiscard]] double nonzeros() const override { return static_cast<double>(h_.nonZeros()); }
+  [[nodiscard]] double bytes() const override {
+    return 12.0 * static_cast<double>(h_.nonZeros()) + 4.0 * static_cast<double>(h_.rows());
+  }
+
+  [[nodiscard]] std::pair<Index, Index> first_not_finite() const override {
+    for (Index n = 0; n < h_.rows(); ++n)
+      for (Entry it(h_, n); it; ++it)
+        if (!std::isfinite(it.value())) return {it.row(), it.col()};
+    return {-1, -1};
+  }
+
+  void times(ConstMatrixView x, MatrixView out, int threads) const override {
+    parallel_blocks(h_.rows(), rows_at_once, threads, [&](Index begin, Index end) {
+      for (Index k = 0; k < x.cols(); ++k)
+        for (Index n = begin; n < end; ++n) {
+          double sum = 0.0;
+          for (Entry it(h_, n); it; ++it) sum += it.value() * x(it.col(), k);
+          out(n, k) = sum;
+        }
+    });
+  }
+
+  void transposed_times(ConstMatrixView x, MatrixView out, int threads) const override {
+    for (Index k = 0; k < x.cols(); ++k)
+      out.col(k) = sum_over_rows(threads, [&](Index n, Eigen::Ref<Vector> sum) {
+        const double factor = x(n, k);
+        if (factor == 0.0) return;
+        for (Entry it(h_, n); it; ++it) sum(it.col()) += factor * it.value();
+      });
+  }
+
+  void gram_times(const Vector& weights, const Vector& x, Vector& hx, Vector& out, int threads) const override {
+    out = sum_over_rows(threads, [&](Index n, Eigen::Ref<Vector> sum) {
+      double product = 0.0;
+      for (Entry it(h_, n); it; ++it) product += it.value() * x(it.col());
+      hx(n) = product;
+      const double factor = weights(n) * product;
+      for (Entry it(h_, n); it; ++it) sum(it.col()) += factor * it.value();
+    });
+  }
+
+  [[nodiscard]] Matrix gram(const Vector& weights, int threads) const override {
+    const Index d = h_.cols();
+    Matrix out = Matrix::Zero(d, d);
+    double pairs = 0.0;
+    for (Index n = 0; n < h_.rows(); ++n) {
+      const auto length = static_cast<double>(h_.outerIndexPtr()[n + 1] - h_.outerIndexPtr()[n]);
+      pairs += length * length;
+    }
+    if (pairs * dense_advantage > static_cast<double>(h_.rows()) * static_cast<double>(d) * static_cast<double>(d)) {
+      add_dense_gram(weights, out);
+      return out;
+    }
+    // Each block of work owns some columns of the result and meets the rows in order.
+    const Index tile = std::max<Index>(1, (d + gram_tiles - 1) / gram_tiles);
+    parallel_blocks(d, tile, threads, [&](Index begin, Index end) {
+      for (Index n = 0; n < h_.rows(); ++n) {
+        if (weights(n) == 0.0) continue;
+        const auto* const first = h_.innerIndexPtr() + h_.outerIndexPtr()[n];
+        const auto* const last = h_.innerIndexPtr() + h_.outerIndexPtr()[n + 1];
+        const double* const values = h_.valuePtr() + h_.outerIndexPtr()[n];
+        for (const auto* j = std::lower_bound(first, last, begin); j != last && *j < end; ++j) {
+          const double factor = weights(n) * values[j - first];
+          double* const column = out.col(*j).data();
+          for (const auto* i = j; i != last; ++i) column[*i] += factor * values[i - first];
+        }
+      }
+    });
+    return out;
+  }
+
+  [[nodiscard]] Matrix outer(const Vector& weights, int /*threads*/) const override {
+    const SparseMatrix scaled = h_ * weights.cwiseSqrt().asDiagonal();
+    return SparseMatrix(scaled * SparseMatrix(scaled.transpose()));
+  }
+
+  [[nodiscard]] Vector column_squares(const Vector& weights, int threads) const override {
+    return sum_over_rows(threads, [&](Index n, Eigen::Ref<Vector> sum) {
+      for (Entry it(h_, n); it; ++it) sum(it.col()) += weights(n) * it.value() * it.value();
+    });
+  }
+
+  [[nodiscard]] Vector row_squares(const Vector& weights, int threads) const override {
+    Vector out(h_.rows());
+    parallel_blocks(h_.rows(), rows_at_once, threads, [&](Index begin, Index end) {
+      for (Index n = begin; n < end; ++n) {
+        double sum = 0.0;
+        for (Entry it(h_, n); it; ++it) sum += weights(it.col()) * it.value() * it.value();
+        out(n) = sum;
+      }
+    });
+    return out;
+  }
+
+  [[nodiscard]] Matrix transposed_rows(Index begin, Index end) const override {
+    Matrix out = Matrix::Zero(h_.cols(), end - begin);
+    for (Index n = begin; n < end; ++n)
+      for (Entry it(h_, n); it; ++it) out(it.col(), n - begin) = it.value();
+    return out;
+  }
+
+  [[nodiscard]] Design select(const std::vector<Index>& rows) const override {
+    std::vector<Eigen::Triplet<double>> chosen;
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      for (Entry it(h_, rows[i]); it; ++it)
+        chosen.emplace_back(static_cast<int>(i), static_cast<int>(it.col()), it.value());
+    SparseMatrix out(static_cast<Index>(rows.size()), h_.cols());
+    out.setFromTriplets(chosen.begin(), chosen.end());
+    return out;
+  }
+
+  [[nodiscard]] Design scaled(const Vector& scales) const override { return SparseMatrix(h_ * scales.asDiagonal()); }
+
+ private:
+  /// sum over n of what row(n, sum) adds: D numbers.
+  template <class Row>
+  [[nodiscard]] Vector sum_over_rows(int threads, const Row& row) const {
+    const Index parts = std::clamp<Index>(h_.nonZeros() / std::max(entries_per_part, h_.cols()), 1, most_parts);
+    const Index block = std::max<Index>(1, (h_.rows() + parts - 1) / parts);
+    Matrix sums = Matrix::Zero(h_.cols(), parts);
+    parallel_blocks(h_.rows(), block, threads, [&](Index begin, Index end) {
+      Eigen::Ref<Vector> sum = sums.col(begin / block);
+      for (Index n = begin; n < end; ++n) row(n, sum);
+    });
+    Vector out = sums.col(0);
+    for (Index p = 1; p < parts; ++p) out += sums.col(p);
+    return out;
+  }
+
+  void add_dense_gram(const Vector& weights, Matrix& out) const {
+    for (Index begin = 0; begin < h_.rows(); begin += dense_rows_at_once) {
+      const Index count = std::min(dense_rows_at_once, h_.rows() - begin);
+      const Matrix block = transposed_rows(begin, begin + count);
+      for (const double sign : {1.0, -1.0}) {
+        const Vector root = (sign * weights.segment(begin, count)).cwiseMax(0.0).cwiseSqrt();
+        if (!root.isZero(0.0)) add_outer(sign, block * root.asDiagonal(), 1.0, out);
+      }
+    }
+  }
+
+  std::shared_ptr<const SparseMatrix> shared_;
+  const SparseMatrix& h_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Design::Storage> store_sparse(std::shared_ptr<const SparseMatrix> rows) {
+  return std::make_shared<const SparseStorage>(std::move(rows));
+}
+
+}  // namespace gaussmith

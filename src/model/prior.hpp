@@ -1,0 +1,51 @@
+#pragma once
+// The one room for priors: everything that the rest of the library asks of one. A new prior answers these questions in
+// prior.cpp, and the compiler names those it has left open.
+
+#include "gaussmith/model.hpp"
+
+#include <functional>
+#include <optional>
+#include <string_view>
+
+namespace gaussmith {
+
+/// d log Z / d log(parameter) by the name of the parameter.
+using ParameterGradient = std::map<std::string, double, std::less<>>;
+
+/// D, the length of w.
+[[nodiscard]] Index dimension_of(const Prior& prior);
+/// The mean of w; zero without a Gaussian factor.
+[[nodiscard]] Vector mean_of(const Prior& prior);
+[[nodiscard]] bool has_gaussian(const Prior& prior);
+/// The process whose values are w, or null.
+[[nodiscard]] const GaussianProcess* process_of(const Prior& prior);
+
+/// The diagonal of Sigma where that is all of it, otherwise nothing.
+[[nodiscard]] std::optional<Vector> independent_variances(const Prior& prior);
+/// Whether Sigma is a dense D x D matrix: what costs D^2 memory and D^3 flops.
+[[nodiscard]] bool has_dense_covariance(const Prior& prior);
+/// That matrix, exactly symmetric; a covariance that was given is shared, not copied. Cost of a kernel matrix.
+[[nodiscard]] SharedMatrix dense_covariance(const Prior& prior, int threads);
+
+/// Bytes of its numbers.
+[[nodiscard]] double bytes_of(const Prior& prior);
+
+/// Throws InvalidModel naming the part, the value found and what would be accepted. A dense covariance costs D^3 / 3.
+void validate(const Prior& prior);
+
+/// The scalar parameters by their full names.
+[[nodiscard]] std::vector<Parameter> parameters_of(const Prior& prior);
+/// The same prior with some parameters replaced; `value` gives null for those that stay. Throws InvalidModel.
+[[nodiscard]] Prior with_parameters(const Prior& prior, const std::function<const double*(const std::string&)>& value);
+
+// How Sigma depends on the parameters decides what a gradient needs.
+
+/// The parameter in whose logarithm Sigma is its own derivative, dSigma = Sigma; empty if there is none.
+[[nodiscard]] std::string_view scale_parameter(const Prior& prior);
+/// Whether there are parameters on which the entries of Sigma depend one by one.
+[[nodiscard]] bool has_entry_parameters(const Prior& prior);
+/// Adds tr(M dSigma / d log(parameter)) for each of those; only the lower triangle of M is meant.
+void add_entry_gradient(const Prior& prior, const Matrix& weights, int threads, ParameterGradient& gradient);
+
+}  // namespace gaussmith
