@@ -2,10 +2,10 @@
 //
 // With the circle u_j(x) = (cos, sin)(2 pi x_j/period), |u_j(x) - u_j(x')|^2 = 4 sin^2(pi (x_j - x'_j)/period): a
 // squared exponential on 2 d warped inputs. Trigonometry then costs O(N d) instead of O(N^2 d).
+#include "base/vectorised.hpp"
 #include "kernels/strip_kernel.hpp"
 #include "kernels/strips.hpp"
 #include "numerics/batch.hpp"
-#include "numerics/elementary.hpp"
 
 #include <cmath>
 #include <numbers>
