@@ -43,6 +43,11 @@ class Kernel {
   /// read). Cost O(N^2 (d + P)), memory O(N^2) once, never N x N x P.
   [[nodiscard]] virtual Vector contract(const Matrix& x, const Matrix& weights, int threads = 1) const = 0;
 
+  /// The gradient of sum_ij W_ij k(x_i, z_j) in the logarithm of every parameter, W of any N x M numbers; x and z are
+  /// different points as in block(), so that white noise adds nothing. Cost O(N M (d + P)), memory O(N M) once.
+  [[nodiscard]] virtual Vector contract(const Matrix& x, const Matrix& z, const Matrix& weights,
+                                        int threads = 1) const = 0;
+
   [[nodiscard]] virtual std::vector<KernelParameter> parameters() const = 0;
 
   /// The same kernel with other parameter values, in the order of parameters().

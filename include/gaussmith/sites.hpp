@@ -155,6 +155,12 @@ struct LikelihoodInfo {
 /// Everything observe() knows.
 [[nodiscard]] const std::vector<LikelihoodInfo>& likelihood_catalogue();
 
+/// The catalogue's line of a likelihood; null if it has none.
+[[nodiscard]] const LikelihoodInfo* find_likelihood(std::string_view name);
+
+/// The catalogue's line of a likelihood. Throws InvalidModel naming those that are known.
+[[nodiscard]] const LikelihoodInfo& likelihood_info(std::string_view name);
+
 /// A likelihood given by log t(eta; y) alone.
 struct CustomLikelihood {
   std::string name = "custom";

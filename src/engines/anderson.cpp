@@ -1,13 +1,16 @@
 #include "engines/anderson.hpp"
 
-#include <Eigen/QR>
+#include "linalg/qr.hpp"
+
+#include <limits>
+#include <utility>
 
 namespace gaussmith {
 
 namespace {
 
 /// Directions that contribute less than this are noise of earlier ones.
-constexpr double smallest_pivot = 1e-10;
+constexpr double smallest_pivot = std::numeric_limits<double>::epsilon();
 
 }  // namespace
 
@@ -32,9 +35,8 @@ Vector AndersonMixing::propose(const Vector& x, const Vector& f, const Vector& w
   // Columns of one length, so that pairs far away do not make near ones look dependent.
   const Vector length = differences.colwise().norm().transpose().unaryExpr([](double l) { return l > 0.0 ? l : 1.0; });
   differences *= length.cwiseInverse().asDiagonal();
-  Eigen::ColPivHouseholderQR<Matrix> qr;
-  qr.setThreshold(smallest_pivot);
-  const Vector gamma = Vector(qr.compute(differences).solve(weight.cwiseProduct(f))).cwiseQuotient(length);
+  const Vector gamma =
+      least_squares(std::move(differences), weight.cwiseProduct(f), smallest_pivot).cwiseQuotient(length);
   if (!gamma.allFinite()) return x + step;
   Vector proposed = x + step;
   for (Index i = 0; i < past; ++i) {

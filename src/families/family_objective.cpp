@@ -1,8 +1,7 @@
 #include "families/family_objective.hpp"
 
 #include "linalg/dense.hpp"
-
-#include <Eigen/QR>
+#include "linalg/qr.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -37,11 +36,8 @@ double factor_entropy(const RootPattern& p, const Vector& entries, Vector* gradi
   Matrix stacked(p.columns + k, k);
   for (Index j = 0; j < p.columns; ++j) stacked.row(j) = scaled.row(order[static_cast<std::size_t>(j)]);
   stacked.bottomRows(k).setIdentity();
-  const Eigen::HouseholderQR<Matrix> qr(stacked);
   // Lower triangular with a positive diagonal, M = L L'.
-  Matrix m = qr.matrixQR().topRows(k).triangularView<Eigen::Upper>().transpose();
-  for (Index i = 0; i < k; ++i)
-    if (m(i, i) < 0.0) m.col(i) *= -1.0;
+  const Matrix m = triangular_factor(std::move(stacked)).transpose();
   if (!m.allFinite() || !(m.diagonal().array() > 0.0).all()) return minus_infinity;
   const double value = d.array().log().sum() + half_log_determinant(m);
   if (gradient) {

@@ -1,9 +1,9 @@
 #include "families/root_products.hpp"
 
 #include "base/parallel_blocks.hpp"
-#include "families/column_sums.hpp"
 #include "gaussmith/errors.hpp"
 #include "linalg/blas_threads.hpp"
+#include "linalg/column_sums.hpp"
 #include "linalg/dense.hpp"
 
 #include <algorithm>

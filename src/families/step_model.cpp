@@ -1,6 +1,7 @@
 #include "families/step_model.hpp"
 
 #include "base/parallel_blocks.hpp"
+#include "linalg/conjugate_gradients.hpp"
 #include "linalg/dense.hpp"
 
 #include <Eigen/Cholesky>
@@ -159,33 +160,22 @@ void StepModel::solve_mean(const Vector& precision, const Vector& diagonal, cons
   const double other = step.root_decrement;
   const PriorPrecision& prior = objective_->space().mean_prior;
   const Vector inverse = diagonal.cwiseMax(1e-300).cwiseInverse();
-  Vector& x = step.mean;
-  x = Vector::Zero(right.size());
-  Vector r = right;
-  Vector z = inverse.cwiseProduct(r);
-  Vector p = z;
-  double rz = r.dot(z);
+  step.mean = inverse.cwiseProduct(right);
   // The root is what the ascent waits for: the diagonal will do.
-  if (rz <= mean_share * other) {
-    x = std::move(z);
-    return;
-  }
+  if (right.dot(step.mean) <= mean_share * other) return;
   step.eta = Vector::Zero(objective_->rows());
   Vector hp;
-  const double goal = std::max(mean_reduction * mean_reduction * rz, 0.5 * mean_share * other);
-  for (int k = 0; k < mean_steps && rz > goal; ++k) {
-    const Vector ap = prior.times(p) + objective_->mean_gram_times(precision, p, hp);
-    const double curvature = p.dot(ap);
-    if (!(curvature > 0.0)) break;
-    const double alpha = rz / curvature;
-    x += alpha * p;
-    step.eta += alpha * hp;
-    r -= alpha * ap;
-    z = inverse.cwiseProduct(r);
-    const double next = r.dot(z);
-    p = z + (next / rz) * p;
-    rz = next;
-  }
+  const LinearMap times = [&](const Matrix& p) -> Matrix {
+    const Vector x = p.col(0);
+    return prior.times(x) + objective_->mean_gram_times(precision, x, hp);
+  };
+  const LinearMap precondition = [&](const Matrix& r) -> Matrix { return inverse.asDiagonal() * r; };
+  const auto follow = [&](const std::vector<Index>&, const Vector& lengths) {
+    if (lengths(0) > 0.0) step.eta += lengths(0) * hp;
+  };
+  step.mean = conjugate_gradients(times, right, {mean_reduction, 0.5 * mean_share * other, mean_steps}, precondition,
+                                  {}, follow)
+                  .solution;
 }
 
 FamilyStep StepModel::step(const FamilyPoint& point, FamilyGradient& gradient) const {

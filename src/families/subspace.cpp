@@ -3,9 +3,9 @@
 #include "families/warm_start.hpp"
 #include "gaussmith/random.hpp"
 #include "linalg/dense.hpp"
-
-#include <Eigen/Eigenvalues>
-#include <Eigen/QR>
+#include "linalg/lanczos.hpp"
+#include "linalg/qr.hpp"
+#include "linalg/symmetric_eigen.hpp"
 
 #include <cmath>
 
@@ -53,35 +53,20 @@ FamilySpace subspace_space(const FamilySpace& whole, const Design& rows, Index s
 Matrix subspace_basis(const FamilyObjective& mean_objective, const Vector& precision, Index size, std::uint64_t seed) {
   const Index d = mean_objective.space().dimension();
   const Index steps = std::min(d, 3 * size + 20);
-  Matrix q = Matrix::Zero(d, steps);
-  Matrix t = Matrix::Zero(steps, steps);
   Random random(seed);
-  Vector v(d);
-  for (Index i = 0; i < d; ++i) v(i) = random.normal();
-  v.normalize();
-  Index used = 0;
-  for (; used < steps; ++used) {
-    q.col(used) = v;
+  const auto draw = [&] {
+    Vector v(d);
+    for (Index i = 0; i < d; ++i) v(i) = random.normal();
+    return v;
+  };
+  const auto a_times = [&](const Vector& v) -> Vector {
     const Vector hv = mean_objective.mean_rows_times(v);
-    Vector next = mean_objective.space().mean_prior.times(v) +
-                  mean_objective.mean_rows_transposed_times(precision.cwiseProduct(hv));
-    const Vector coefficients = q.leftCols(used + 1).transpose() * next;
-    t.col(used).head(used + 1) = coefficients;
-    t.row(used).head(used + 1) = coefficients.transpose();
-    next -= q.leftCols(used + 1) * coefficients;
-    next -= q.leftCols(used + 1) * (q.leftCols(used + 1).transpose() * next);
-    double length = next.norm();
-    if (used + 1 == steps) continue;
-    if (length < 1e-10 * (1.0 + coefficients.norm())) {
-      // An invariant subspace: go on from a new direction.
-      for (Index i = 0; i < d; ++i) next(i) = random.normal();
-      for (int twice = 0; twice < 2; ++twice) next -= q.leftCols(used + 1) * (q.leftCols(used + 1).transpose() * next);
-      length = next.norm();
-    }
-    v = next / length;
-  }
-  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(t);
-  const Vector& values = eigen.eigenvalues();
+    return mean_objective.space().mean_prior.times(v) +
+           mean_objective.mean_rows_transposed_times(precision.cwiseProduct(hv));
+  };
+  const LanczosBasis krylov = lanczos(a_times, draw(), steps, draw);
+  const SymmetricEigen eigen = symmetric_eigen(krylov.projected);
+  const Vector& values = eigen.values;
   // trace of A: its diagonal is at hand.
   const double trace = StepModel(mean_objective).mean_diagonal(precision).sum();
   // a directions from below, size - a from above. With the best c the bound is -1/2 sum log(value) - L/2 log(mean
@@ -104,8 +89,8 @@ Matrix subspace_basis(const FamilyObjective& mean_objective, const Vector& preci
     }
   }
   Matrix chosen(steps, size);
-  for (Index k = 0; k < size; ++k) chosen.col(k) = eigen.eigenvectors().col(k < best ? k : steps - 1 - (k - best));
-  return times(q, chosen).transpose();
+  for (Index k = 0; k < size; ++k) chosen.col(k) = eigen.vectors.col(k < best ? k : steps - 1 - (k - best));
+  return times(krylov.basis, chosen).transpose();
 }
 
 AscentResult fit_subspace(const ModelSpace& model_space, const std::vector<Sites>& sites, Index size,
@@ -150,7 +135,6 @@ AscentResult fit_subspace(const ModelSpace& model_space, const std::vector<Sites
     if (rise < worthwhile * (1.0 + std::abs(result.point.value))) break;
   }
 
-  const FamilySpace& space = whole;
   double length = 1.0;
   for (int k = 0; k < options.refinements && result.status == Status::converged; ++k) {
     // dB/dE = 2 (C'C - c^2 I) E H' diag(dE/dv) H; steps in units of the largest precision.
@@ -168,10 +152,7 @@ AscentResult fit_subspace(const ModelSpace& model_space, const std::vector<Sites
     if (!(scale > 0.0)) break;
     bool rose = false;
     for (int tries = 0; tries < 12 && !rose; ++tries, length *= 0.5) {
-      const Matrix moved = (basis + length / scale * slope).transpose();
-      const Matrix orthonormal =
-          Matrix(Eigen::HouseholderQR<Matrix>(moved).householderQ() * Matrix::Identity(space.dimension(), size))
-              .transpose();
+      const Matrix orthonormal = orthonormal_columns((basis + length / scale * slope).transpose()).transpose();
       AscentResult next = fit(orthonormal, &result);
       if (next.point.value <= result.point.value) continue;
       rose = true;

@@ -44,4 +44,15 @@ KernelHandle Composite::with_parameters(ConstSpan values) const {
   return rebuild(std::move(changed));
 }
 
+Vector Composite::joined(const std::function<Vector(std::size_t)>& gradient) const {
+  Vector all(parameter_count_);
+  Index next = 0;
+  for (std::size_t t = 0; t < terms_.size(); ++t) {
+    const Vector part = gradient(t);
+    all.segment(next, part.size()) = part;
+    next += part.size();
+  }
+  return all;
+}
+
 }  // namespace gaussmith

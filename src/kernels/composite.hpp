@@ -3,6 +3,8 @@
 
 #include "kernels/family.hpp"
 
+#include <functional>
+
 namespace gaussmith {
 
 class Composite : public Kernel {
@@ -21,7 +23,8 @@ class Composite : public Kernel {
   [[nodiscard]] virtual KernelHandle rebuild(std::vector<KernelHandle> terms) const = 0;
 
   [[nodiscard]] const std::vector<KernelHandle>& parts() const { return terms_; }
-  [[nodiscard]] Index parameter_count() const { return parameter_count_; }
+  /// The gradients of all terms, one after the other.
+  [[nodiscard]] Vector joined(const std::function<Vector(std::size_t term)>& gradient) const;
 
  private:
   const Family* family_;

@@ -25,10 +25,16 @@ class Constant final : public NamedKernel {
   }
 
   [[nodiscard]] Vector contract(const Matrix& x, const Matrix& weights, int /*threads*/) const override {
-    check_weights(x, weights);
+    check_weights(x, x, weights);
     double total = weights.diagonal().sum();
     for (Index j = 0; j < weights.cols(); ++j) total += 2.0 * weights.col(j).tail(weights.rows() - j - 1).sum();
     return Vector::Constant(1, 2.0 * variance_ * total);
+  }
+
+  [[nodiscard]] Vector contract(const Matrix& x, const Matrix& z, const Matrix& weights,
+                                int /*threads*/) const override {
+    check_weights(x, z, weights);
+    return Vector::Constant(1, 2.0 * variance_ * weights.sum());
   }
 
  private:

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <string>
 #include <utility>
 
 namespace gaussmith {
@@ -66,12 +67,12 @@ void NamedKernel::check_inputs(const Matrix& x, const Matrix& z) const {
   check_dimension(x.cols());
 }
 
-void NamedKernel::check_weights(const Matrix& x, const Matrix& weights) const {
-  check_dimension(x.cols());
-  if (weights.rows() != x.rows() || weights.cols() != x.rows()) {
-    throw InvalidModel(fmt::format("the weights of a contraction over {} inputs must be {} x {}, found {} x {}",
-                                   x.rows(), x.rows(), x.rows(), weights.rows(), weights.cols()));
-  }
+void NamedKernel::check_weights(const Matrix& x, const Matrix& z, const Matrix& weights) const {
+  check_inputs(x, z);
+  if (weights.rows() == x.rows() && weights.cols() == z.rows()) return;
+  const std::string inputs = &x == &z ? fmt::format("{}", x.rows()) : fmt::format("{} and {}", x.rows(), z.rows());
+  throw InvalidModel(fmt::format("the weights of a contraction over {} inputs must be {} x {}, found {} x {}", inputs,
+                                 x.rows(), z.rows(), weights.rows(), weights.cols()));
 }
 
 }  // namespace gaussmith

@@ -28,8 +28,8 @@ class NamedKernel : public Kernel {
 
   /// Throws InvalidModel unless x and z have the same number of columns and it suits the kernel.
   void check_inputs(const Matrix& x, const Matrix& z) const;
-  /// Throws InvalidModel unless x suits the kernel and the weights are N x N.
-  void check_weights(const Matrix& x, const Matrix& weights) const;
+  /// Throws InvalidModel unless x and z suit the kernel and the weights have a row for each x and a column for each z.
+  void check_weights(const Matrix& x, const Matrix& z, const Matrix& weights) const;
 
  private:
   const Family* family_;

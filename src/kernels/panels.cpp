@@ -54,29 +54,51 @@ void fill_symmetric(Index size, int threads, Matrix& out, const FillStrip& fill)
   });
 }
 
-Vector sum_symmetric(const Matrix& weights, int threads, Index parameters, Index scratch_columns, const AddStrip& add) {
-  const Index size = weights.cols();
-  const Index panels = (size + panel_columns - 1) / panel_columns;
-  Matrix partial = Matrix::Zero(parameters, panels);
-  parallel_blocks(size, panel_columns, threads, [&](Index begin, Index end) {
+namespace {
+
+/// Calls panel(begin, end, scratch, gradient) for panels of columns, each with a gradient of its own; their sum.
+template <class Panel>
+Vector sum_panels(Index columns, int threads, Index parameters, Index scratch_columns, const Panel& panel) {
+  Matrix partial = Matrix::Zero(parameters, (columns + panel_columns - 1) / panel_columns);
+  parallel_blocks(columns, panel_columns, threads, [&](Index begin, Index end) {
     Matrix scratch(strip_rows, scratch_columns);
-    Vector doubled(strip_rows);
     Vector gradient = Vector::Zero(parameters);
-    for (Index row = begin; row < size; row += strip_rows) {
-      const Index row_end = std::min(size, row + strip_rows);
-      for (Index j = begin; j < end; ++j) {
-        const Index first = std::max(row, j);
-        const Index count = row_end - first;
-        doubled.head(count) = 2.0 * weights.col(j).segment(first, count);
-        if (first == j) doubled[0] = weights(j, j);
-        add({j, first, {doubled.data(), static_cast<std::size_t>(count)}, scratch}, gradient);
-      }
-    }
+    panel(begin, end, scratch, gradient);
     partial.col(begin / panel_columns) = gradient;
   });
   Vector total = Vector::Zero(parameters);
-  for (Index p = 0; p < panels; ++p) total += partial.col(p);
+  for (Index p = 0; p < partial.cols(); ++p) total += partial.col(p);
   return total;
+}
+
+}  // namespace
+
+Vector sum_rectangle(const Matrix& weights, int threads, Index parameters, Index scratch_columns, const AddStrip& add) {
+  return sum_panels(weights.cols(), threads, parameters, scratch_columns,
+                    [&](Index begin, Index end, Matrix& scratch, Vector& gradient) {
+                      for (Index row = 0; row < weights.rows(); row += strip_rows) {
+                        const auto count = static_cast<std::size_t>(std::min(strip_rows, weights.rows() - row));
+                        for (Index j = begin; j < end; ++j) add({j, row, {&weights(row, j), count}, scratch}, gradient);
+                      }
+                    });
+}
+
+Vector sum_symmetric(const Matrix& weights, int threads, Index parameters, Index scratch_columns, const AddStrip& add) {
+  const Index size = weights.cols();
+  return sum_panels(size, threads, parameters, scratch_columns,
+                    [&](Index begin, Index end, Matrix& scratch, Vector& gradient) {
+                      Vector doubled(strip_rows);
+                      for (Index row = begin; row < size; row += strip_rows) {
+                        const Index row_end = std::min(size, row + strip_rows);
+                        for (Index j = begin; j < end; ++j) {
+                          const Index first = std::max(row, j);
+                          const Index count = row_end - first;
+                          doubled.head(count) = 2.0 * weights.col(j).segment(first, count);
+                          if (first == j) doubled[0] = weights(j, j);
+                          add({j, first, {doubled.data(), static_cast<std::size_t>(count)}, scratch}, gradient);
+                        }
+                      }
+                    });
 }
 
 }  // namespace gaussmith

@@ -19,7 +19,7 @@ void fill_rectangle(Index rows, Index columns, int threads, Matrix& out, const F
 /// out(i, j) for i >= j < size from `fill`, and its exact mirror image above the diagonal.
 void fill_symmetric(Index size, int threads, Matrix& out, const FillStrip& fill);
 
-/// A strip of a symmetric sum: weights of rows [first, first + weights.size()) >= column, off-diagonal ones doubled.
+/// A strip of a weighted sum: the weights of rows [first, first + weights.size()) of a column.
 struct WeightedStrip {
   Index column;
   Index first;
@@ -30,7 +30,12 @@ struct WeightedStrip {
 /// Adds sum_i weights[i] dk(i, column)/d log(parameter) to the gradient.
 using AddStrip = std::function<void(const WeightedStrip& strip, Vector& gradient)>;
 
-/// The sum over all strips of the lower triangle of `weights` (the upper one is not read), panels added in order.
+/// The sum over all strips of `weights`, panels added in order.
+[[nodiscard]] Vector sum_rectangle(const Matrix& weights, int threads, Index parameters, Index scratch_columns,
+                                   const AddStrip& add);
+
+/// The same for symmetric `weights` and a symmetric k: the strips cover the lower triangle (the upper one is not read),
+/// off-diagonal weights doubled.
 [[nodiscard]] Vector sum_symmetric(const Matrix& weights, int threads, Index parameters, Index scratch_columns,
                                    const AddStrip& add);
 

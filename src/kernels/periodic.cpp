@@ -2,11 +2,10 @@
 //
 // With the circle u_j(x) = (cos, sin)(2 pi x_j/period), |u_j(x) - u_j(x')|^2 = 4 sin^2(pi (x_j - x'_j)/period): a
 // squared exponential on 2 d warped inputs. Trigonometry then costs O(N d) instead of O(N^2 d).
-#include "kernels/named_kernel.hpp"
-#include "kernels/panels.hpp"
+#include "base/vectorised.hpp"
+#include "kernels/strip_kernel.hpp"
 #include "kernels/strips.hpp"
 #include "numerics/batch.hpp"
-#include "numerics/elementary.hpp"
 
 #include <cmath>
 #include <numbers>
@@ -45,72 +44,22 @@ void add_turns(const Turn& rows, const Turn& point, double factor, Index count, 
   }
 }
 
-class Periodic final : public NamedKernel {
+class Periodic final : public StripKernel {
  public:
   Periodic(const Family& family, ArgumentValues values)
-      : NamedKernel(family, std::move(values)),
+      : StripKernel(family, std::move(values)),
         variance_(value(signal_index) * value(signal_index)),
         period_(value(period_index)) {}
-
-  void block(const Matrix& x, const Matrix& z, Matrix& out, int threads) const override {
-    check_inputs(x, z);
-    const Matrix circles = on_circles(x);
-    fill_rectangle(x.rows(), z.rows(), threads, out, strip_filler(circles, on_circles(z).transpose()));
-  }
-
-  void gram(const Matrix& x, Matrix& out, int threads) const override {
-    check_dimension(x.cols());
-    const Matrix circles = on_circles(x);
-    fill_symmetric(x.rows(), threads, out, strip_filler(circles, circles.transpose()));
-  }
 
   void diagonal(const Matrix& x, Vector& out) const override {
     check_dimension(x.cols());
     out.setConstant(x.rows(), variance_);
   }
 
-  [[nodiscard]] Vector contract(const Matrix& x, const Matrix& weights, int threads) const override {
-    check_weights(x, weights);
-    const Matrix circles = on_circles(x);
-    const Matrix points = circles.transpose();
-    const std::vector<double> inverse = inverse_scales(x.cols());
-    const bool ard = values(lengthscale_index).size() > 1;
-    const Index fixed_columns = 3;
-    const Index first_lengthscale = first_parameter(lengthscale_index);
-
-    const auto add = [&](const WeightedStrip& strip, Vector& gradient) {
-      const std::size_t count = strip.weights.size();
-      const Span squares = column_head(strip.scratch, 0, count);
-      const Span covariance = column_head(strip.scratch, 1, count);
-      const Span turning = column_head(strip.scratch, 2, count);
-      const ConstSpan point = column_view(points, strip.column);
-      squared_distance_parts(circles, strip.first, point, inverse, squares, strip.scratch.rightCols(2 * x.cols()));
-      for (std::size_t i = 0; i < count; ++i) covariance[i] = -0.5 * squares[i];
-      batch::exp(covariance, covariance);
-      for (std::size_t i = 0; i < count; ++i) covariance[i] *= variance_ * strip.weights[i];
-
-      for (std::size_t i = 0; i < count; ++i) turning[i] = 1.0;
-      gradient[first_parameter(signal_index)] += 2.0 * weighted_sum(covariance, turning);
-      for (Index c = 0; c < x.cols(); ++c) {
-        gradient[first_lengthscale + (ard ? c : 0)] +=
-            weighted_sum(covariance, column_head(strip.scratch, fixed_columns + 2 * c, count)) +
-            weighted_sum(covariance, column_head(strip.scratch, fixed_columns + 2 * c + 1, count));
-      }
-      // d(-2 sin^2(t/2))/d log(period) = t sin t with t = 2 pi (x_j - x'_j)/period.
-      for (std::size_t i = 0; i < count; ++i) turning[i] = 0.0;
-      for (Index c = 0; c < x.cols(); ++c) {
-        const double inverse_c = inverse[static_cast<std::size_t>(2 * c)];
-        const double factor = 2.0 * std::numbers::pi / period_ * inverse_c * inverse_c;
-        add_turns({&x(strip.first, c), &circles(strip.first, 2 * c), &circles(strip.first, 2 * c + 1)},
-                  {&x(strip.column, c), &circles(strip.column, 2 * c), &circles(strip.column, 2 * c + 1)}, factor,
-                  static_cast<Index>(count), turning.data());
-      }
-      gradient[first_parameter(period_index)] += weighted_sum(covariance, turning);
-    };
-    return sum_symmetric(weights, threads, parameter_count(), fixed_columns + 2 * x.cols(), add);
-  }
-
  private:
+  /// Columns of scratch beside two for each input column.
+  static constexpr Index fixed_columns = 3;
+
   // Columns 2 c and 2 c + 1 are cosine and sine of 2 pi x(., c)/period. The remainder is exact, so a large offset of
   // the inputs costs no digits.
   [[nodiscard]] Matrix on_circles(const Matrix& x) const {
@@ -132,15 +81,59 @@ class Periodic final : public NamedKernel {
     return inverse;
   }
 
-  // circles is referred to and must outlive the result; points (2 d x M, one a column) are kept.
-  [[nodiscard]] FillStrip strip_filler(const Matrix& circles, Matrix points) const {
-    return [this, &circles, points = std::move(points), inverse = inverse_scales(circles.cols() / 2)](
+  // 2 d x M, one point a column; `circles` are those of x.
+  [[nodiscard]] Matrix points_on_circles(const Matrix& circles, const Matrix& x, const Matrix& z) const {
+    return (&x == &z ? circles : on_circles(z)).transpose();
+  }
+
+  [[nodiscard]] FillStrip filler(const Matrix& x, const Matrix& z) const override {
+    Matrix circles = on_circles(x);
+    Matrix points = points_on_circles(circles, x, z);
+    return [this, circles = std::move(circles), points = std::move(points), inverse = inverse_scales(x.cols())](
                Index column, Index first, Span out) {
       squared_distances(circles, first, column_view(points, column), inverse, out);
       scale(-0.5, out);
       batch::exp(out, out);
       scale(variance_, out);
     };
+  }
+
+  [[nodiscard]] Contraction contraction(const Matrix& x, const Matrix& z) const override {
+    const bool ard = values(lengthscale_index).size() > 1;
+    Matrix circles = on_circles(x);
+    Matrix points = points_on_circles(circles, x, z);
+    auto add = [this, &x, &z, ard, circles = std::move(circles), points = std::move(points),
+                inverse = inverse_scales(x.cols())](const WeightedStrip& strip, Vector& gradient) {
+      const std::size_t count = strip.weights.size();
+      const Span squares = column_head(strip.scratch, 0, count);
+      const Span covariance = column_head(strip.scratch, 1, count);
+      const Span turning = column_head(strip.scratch, 2, count);
+      const ConstSpan point = column_view(points, strip.column);
+      squared_distance_parts(circles, strip.first, point, inverse, squares, strip.scratch.rightCols(2 * x.cols()));
+      for (std::size_t i = 0; i < count; ++i) covariance[i] = -0.5 * squares[i];
+      batch::exp(covariance, covariance);
+      for (std::size_t i = 0; i < count; ++i) covariance[i] *= variance_ * strip.weights[i];
+
+      for (std::size_t i = 0; i < count; ++i) turning[i] = 1.0;
+      gradient[first_parameter(signal_index)] += 2.0 * weighted_sum(covariance, turning);
+      for (Index c = 0; c < x.cols(); ++c) {
+        gradient[first_parameter(lengthscale_index) + (ard ? c : 0)] +=
+            weighted_sum(covariance, column_head(strip.scratch, fixed_columns + 2 * c, count)) +
+            weighted_sum(covariance, column_head(strip.scratch, fixed_columns + 2 * c + 1, count));
+      }
+      // d(-2 sin^2(t/2))/d log(period) = t sin t with t = 2 pi (x_j - x'_j)/period.
+      for (std::size_t i = 0; i < count; ++i) turning[i] = 0.0;
+      for (Index c = 0; c < x.cols(); ++c) {
+        const double inverse_c = inverse[static_cast<std::size_t>(2 * c)];
+        const double factor = 2.0 * std::numbers::pi / period_ * inverse_c * inverse_c;
+        add_turns(
+            {&x(strip.first, c), &circles(strip.first, 2 * c), &circles(strip.first, 2 * c + 1)},
+            {&z(strip.column, c), &point[static_cast<std::size_t>(2 * c)], &point[static_cast<std::size_t>(2 * c + 1)]},
+            factor, static_cast<Index>(count), turning.data());
+      }
+      gradient[first_parameter(period_index)] += weighted_sum(covariance, turning);
+    };
+    return {fixed_columns + 2 * x.cols(), std::move(add)};
   }
 
   double variance_;

@@ -37,30 +37,40 @@ class Product final : public Composite {
     }
   }
 
-  // Term t sees the weights times all other factors. Those are formed again for each t (two factors: once each), so
-  // that memory is two N x N arrays however many terms there are.
   [[nodiscard]] Vector contract(const Matrix& x, const Matrix& weights, int threads) const override {
-    if (parts().size() == 1) return parts().front()->contract(x, weights, threads);
-    Vector gradient(parameter_count());
-    Index next = 0;
     Matrix others, factor;
-    for (std::size_t t = 0; t < parts().size(); ++t) {
-      others = weights;
-      for (std::size_t s = 0; s < parts().size(); ++s) {
-        if (s == t) continue;
-        parts()[s]->gram(x, factor, threads);
-        others.array() *= factor.array();
-      }
-      const Vector part = parts()[t]->contract(x, others, threads);
-      gradient.segment(next, part.size()) = part;
-      next += part.size();
-    }
-    return gradient;
+    return joined([&](std::size_t t) {
+      set_others(t, weights, others, [&](const Kernel& term) -> const Matrix& {
+        term.gram(x, factor, threads);
+        return factor;
+      });
+      return parts()[t]->contract(x, others, threads);
+    });
+  }
+
+  [[nodiscard]] Vector contract(const Matrix& x, const Matrix& z, const Matrix& weights, int threads) const override {
+    Matrix others, factor;
+    return joined([&](std::size_t t) {
+      set_others(t, weights, others, [&](const Kernel& term) -> const Matrix& {
+        term.block(x, z, factor, threads);
+        return factor;
+      });
+      return parts()[t]->contract(x, z, others, threads);
+    });
   }
 
  private:
   [[nodiscard]] KernelHandle rebuild(std::vector<KernelHandle> terms) const override {
     return product(std::move(terms));
+  }
+
+  // Term t sees the weights times all other factors. Those are formed again for each t (two factors: once each), so
+  // that memory is two arrays of the size of the weights however many terms there are.
+  template <class Values>
+  void set_others(std::size_t t, const Matrix& weights, Matrix& others, const Values& values) const {
+    others = weights;
+    for (std::size_t s = 0; s < parts().size(); ++s)
+      if (s != t) others.array() *= values(*parts()[s]).array();
   }
 };
 

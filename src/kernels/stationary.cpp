@@ -1,7 +1,6 @@
 #include "kernels/stationary.hpp"
 
-#include "kernels/named_kernel.hpp"
-#include "kernels/panels.hpp"
+#include "kernels/strip_kernel.hpp"
 #include "kernels/strips.hpp"
 
 #include <utility>
@@ -12,39 +11,43 @@ namespace {
 
 constexpr std::size_t signal_index = 0, lengthscale_index = 1, shape_index = 2;
 
-class Stationary final : public NamedKernel {
+class Stationary final : public StripKernel {
  public:
   Stationary(const Family& family, const Profile& profile, ArgumentValues values)
-      : NamedKernel(family, std::move(values)),
+      : StripKernel(family, std::move(values)),
         profile_(profile),
         variance_(value(signal_index) * value(signal_index)),
         has_shape_(family.info.arguments.size() > shape_index),
         shape_(has_shape_ ? value(shape_index) : 0.0) {}
-
-  void block(const Matrix& x, const Matrix& z, Matrix& out, int threads) const override {
-    check_inputs(x, z);
-    fill_rectangle(x.rows(), z.rows(), threads, out, strip_filler(x, z.transpose()));
-  }
-
-  void gram(const Matrix& x, Matrix& out, int threads) const override {
-    check_dimension(x.cols());
-    fill_symmetric(x.rows(), threads, out, strip_filler(x, x.transpose()));
-  }
 
   void diagonal(const Matrix& x, Vector& out) const override {
     check_dimension(x.cols());
     out.setConstant(x.rows(), variance_);
   }
 
-  [[nodiscard]] Vector contract(const Matrix& x, const Matrix& weights, int threads) const override {
-    check_weights(x, weights);
-    const bool ard = values(lengthscale_index).size() > 1;
-    const Matrix points = x.transpose();
-    const std::vector<double> inverse = inverse_lengthscales(x.cols());
-    const Index fixed_columns = 4;
-    const Index first_lengthscale = first_parameter(lengthscale_index);
+ private:
+  /// Columns of scratch beside one for each input column.
+  static constexpr Index fixed_columns = 4;
 
-    const auto add = [&](const WeightedStrip& strip, Vector& gradient) {
+  [[nodiscard]] std::vector<double> inverse_lengthscales(Index columns) const {
+    std::vector<double> inverse = per_column(lengthscale_index, columns);
+    for (double& scale : inverse) scale = 1.0 / scale;
+    return inverse;
+  }
+
+  [[nodiscard]] FillStrip filler(const Matrix& x, const Matrix& z) const override {
+    return [this, &x, points = Matrix(z.transpose()), inverse = inverse_lengthscales(x.cols())](Index column,
+                                                                                                Index first, Span out) {
+      squared_distances(x, first, column_view(points, column), inverse, out);
+      profile_.correlation(shape_, out, out);
+      scale(variance_, out);
+    };
+  }
+
+  [[nodiscard]] Contraction contraction(const Matrix& x, const Matrix& z) const override {
+    const bool ard = values(lengthscale_index).size() > 1;
+    auto add = [this, &x, ard, points = Matrix(z.transpose()), inverse = inverse_lengthscales(x.cols())](
+                   const WeightedStrip& strip, Vector& gradient) {
       const std::size_t count = strip.weights.size();
       const Span squares = column_head(strip.scratch, 0, count);
       const Span rho = column_head(strip.scratch, 1, count);
@@ -63,32 +66,15 @@ class Stationary final : public NamedKernel {
       multiply(strip.weights, slope, slope);
       if (ard) {
         for (Index c = 0; c < x.cols(); ++c) {
-          gradient[first_lengthscale + c] -=
+          gradient[first_parameter(lengthscale_index) + c] -=
               2.0 * variance_ * weighted_sum(slope, column_head(strip.scratch, fixed_columns + c, count));
         }
       } else {
-        gradient[first_lengthscale] -= 2.0 * variance_ * weighted_sum(slope, squares);
+        gradient[first_parameter(lengthscale_index)] -= 2.0 * variance_ * weighted_sum(slope, squares);
       }
       if (has_shape_) gradient[first_parameter(shape_index)] += variance_ * weighted_sum(strip.weights, shape_slope);
     };
-    return sum_symmetric(weights, threads, parameter_count(), fixed_columns + (ard ? x.cols() : 0), add);
-  }
-
- private:
-  [[nodiscard]] std::vector<double> inverse_lengthscales(Index columns) const {
-    std::vector<double> inverse = per_column(lengthscale_index, columns);
-    for (double& scale : inverse) scale = 1.0 / scale;
-    return inverse;
-  }
-
-  // x is referred to and must outlive the result; points (d x M, one a column) are kept.
-  [[nodiscard]] FillStrip strip_filler(const Matrix& x, Matrix points) const {
-    return [this, &x, points = std::move(points), inverse = inverse_lengthscales(x.cols())](Index column, Index first,
-                                                                                            Span out) {
-      squared_distances(x, first, column_view(points, column), inverse, out);
-      profile_.correlation(shape_, out, out);
-      scale(variance_, out);
-    };
+    return {fixed_columns + (ard ? x.cols() : 0), std::move(add)};
   }
 
   const Profile& profile_;

@@ -1,6 +1,6 @@
 #include "kernels/strips.hpp"
 
-#include "numerics/elementary.hpp"
+#include "base/vectorised.hpp"
 
 namespace gaussmith {
 

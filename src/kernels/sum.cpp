@@ -38,14 +38,11 @@ class Sum final : public Composite {
   }
 
   [[nodiscard]] Vector contract(const Matrix& x, const Matrix& weights, int threads) const override {
-    Vector gradient(parameter_count());
-    Index next = 0;
-    for (const auto& term : parts()) {
-      const Vector part = term->contract(x, weights, threads);
-      gradient.segment(next, part.size()) = part;
-      next += part.size();
-    }
-    return gradient;
+    return joined([&](std::size_t t) { return parts()[t]->contract(x, weights, threads); });
+  }
+
+  [[nodiscard]] Vector contract(const Matrix& x, const Matrix& z, const Matrix& weights, int threads) const override {
+    return joined([&](std::size_t t) { return parts()[t]->contract(x, z, weights, threads); });
   }
 
  private:

@@ -28,8 +28,14 @@ class White final : public NamedKernel {
   }
 
   [[nodiscard]] Vector contract(const Matrix& x, const Matrix& weights, int /*threads*/) const override {
-    check_weights(x, weights);
+    check_weights(x, x, weights);
     return Vector::Constant(1, 2.0 * variance_ * weights.trace());
+  }
+
+  [[nodiscard]] Vector contract(const Matrix& x, const Matrix& z, const Matrix& weights,
+                                int /*threads*/) const override {
+    check_weights(x, z, weights);
+    return Vector::Zero(1);
   }
 
  private:

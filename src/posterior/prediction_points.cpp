@@ -11,10 +11,9 @@ namespace gaussmith {
 namespace {
 
 const SiteArgumentInfo* find_argument(const std::string& likelihood, const std::string& argument) {
-  for (const LikelihoodInfo& info : likelihood_catalogue())
-    if (info.traits.name == likelihood)
-      for (const SiteArgumentInfo& a : info.arguments)
-        if (a.name == argument) return &a;
+  if (const LikelihoodInfo* info = find_likelihood(likelihood))
+    for (const SiteArgumentInfo& a : info->arguments)
+      if (a.name == argument) return &a;
   return nullptr;
 }
 

@@ -5,6 +5,7 @@
 #include "gaussmith/errors.hpp"
 #include "numerics/gaussian_integrals.hpp"
 #include "numerics/taylor3.hpp"
+#include "sites/entry.hpp"
 #include "sites/likelihood.hpp"
 #include "sites/quantile.hpp"
 #include "sites/recentre.hpp"
@@ -397,5 +398,15 @@ class LikelihoodBlock final : public SiteBlock {
   std::vector<SiteParameter> parameters_;
   Vector constants_;
 };
+
+/// The catalogue's entry for a likelihood. Called in the likelihood's own .cpp alone, which is where its block is
+/// compiled.
+template <Likelihood L>
+const LikelihoodEntry& entry_of() {
+  static const LikelihoodEntry entry{L::info(), [](const Vector& responses, const SiteArguments& arguments) -> Sites {
+                                       return std::make_shared<const LikelihoodBlock<L>>(responses, arguments);
+                                     }};
+  return entry;
+}
 
 }  // namespace gaussmith

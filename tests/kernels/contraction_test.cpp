@@ -1,10 +1,11 @@
-// Gradients of sum_ij W_ij k(x_i, x_j) against central differences of the kernel matrix.
+// Gradients of sum_ij W_ij k(x_i, x_j) and sum_ij W_ij k(x_i, z_j) against central differences of kernel matrices.
 
 #include "cases.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
 
 namespace gaussmith {
@@ -12,28 +13,42 @@ namespace {
 
 using test::input_dimension;
 
-double weighted_total(const Kernel& kernel, const Matrix& x, const Matrix& weights) {
-  Matrix gram;
-  kernel.gram(x, gram);
-  return weights.cwiseProduct(gram).sum();
+/// A number that depends on a kernel's parameters.
+using Total = std::function<double(const Kernel&)>;
+
+Total symmetric_total(const Matrix& x, const Matrix& weights) {
+  return [&](const Kernel& kernel) {
+    Matrix gram;
+    kernel.gram(x, gram);
+    return weights.cwiseProduct(gram).sum();
+  };
+}
+
+Total rectangular_total(const Matrix& x, const Matrix& z, const Matrix& weights) {
+  return [&](const Kernel& kernel) {
+    Matrix block;
+    kernel.block(x, z, block);
+    return weights.cwiseProduct(block).sum();
+  };
 }
 
 // Fourth order, (8 (f(h) - f(-h)) - (f(2h) - f(-2h)))/(12 h): its step can be long enough to keep rounding out.
-Vector central_differences(const Kernel& kernel, const Matrix& x, const Matrix& weights) {
+void expect_gradient(const Kernel& kernel, const Total& total, const Vector& gradient) {
   const double step = 1e-3;
+  const std::vector<KernelParameter> parameters = kernel.parameters();
   std::vector<double> values;
-  for (const auto& parameter : kernel.parameters()) values.push_back(parameter.value);
-  Vector gradient(static_cast<Index>(values.size()));
+  for (const auto& parameter : parameters) values.push_back(parameter.value);
+  ASSERT_EQ(gradient.size(), static_cast<Index>(values.size()));
   for (std::size_t p = 0; p < values.size(); ++p) {
     const auto total_at = [&](double shift) {
       std::vector<double> moved = values;
       moved[p] *= std::exp(shift);
-      return weighted_total(*kernel.with_parameters(moved), x, weights);
+      return total(*kernel.with_parameters(moved));
     };
-    gradient[static_cast<Index>(p)] =
+    const double expected =
         (8.0 * (total_at(step) - total_at(-step)) - (total_at(2.0 * step) - total_at(-2.0 * step))) / (12.0 * step);
+    EXPECT_NEAR(gradient[static_cast<Index>(p)], expected, 1e-7 * (1.0 + std::abs(expected))) << parameters[p].name;
   }
-  return gradient;
 }
 
 TEST(KernelContraction, MatchesCentralDifferences) {
@@ -43,14 +58,34 @@ TEST(KernelContraction, MatchesCentralDifferences) {
   const Matrix weights = test::random_weights(300, 12);
   for (const auto& [label, kernel] : test::kernel_cases()) {
     SCOPED_TRACE(label);
-    const Vector gradient = kernel->contract(x, weights);
-    const Vector expected = central_differences(*kernel, x, weights);
-    ASSERT_EQ(gradient.size(), expected.size());
-    for (Index p = 0; p < gradient.size(); ++p) {
-      EXPECT_NEAR(gradient[p], expected[p], 1e-7 * (1.0 + std::abs(expected[p])))
-          << kernel->parameters()[static_cast<std::size_t>(p)].name;
-    }
+    expect_gradient(*kernel, symmetric_total(x, weights), kernel->contract(x, weights));
   }
+}
+
+TEST(KernelContraction, OverTwoInputSetsMatchesCentralDifferences) {
+  // Several strips of rows and panels of columns, either way round, with points in common.
+  const Matrix x = test::random_inputs(300, input_dimension, 17);
+  Matrix z = test::random_inputs(90, input_dimension, 18);
+  z.topRows(5) = x.topRows(5);
+  const Matrix weights = test::random_inputs(300, 90, 19);
+  const Matrix transposed = weights.transpose();
+  for (const auto& [label, kernel] : test::kernel_cases()) {
+    SCOPED_TRACE(label);
+    const Vector gradient = kernel->contract(x, z, weights);
+    expect_gradient(*kernel, rectangular_total(x, z, weights), gradient);
+    EXPECT_LT((kernel->contract(z, x, transposed) - gradient).norm(), 1e-11 * (1.0 + gradient.norm()));
+  }
+}
+
+TEST(KernelContraction, OverASetAndItselfLeavesOutTheNoiseAlone) {
+  const Matrix x = test::random_inputs(70, input_dimension, 20);
+  const Matrix weights = test::random_weights(70, 21);
+  for (const auto& [label, kernel] : test::kernel_cases()) {
+    if (label == "white" || label == "sum" || label == "nested" || label == "product with white") continue;
+    const Vector once = kernel->contract(x, weights);
+    EXPECT_LT((kernel->contract(x, x, weights) - once).norm(), 1e-11 * (1.0 + once.norm())) << label;
+  }
+  EXPECT_EQ(make_kernel("white")->contract(x, x, weights)[0], 0.0);
 }
 
 TEST(KernelContraction, ReadsTheLowerTriangleOnly) {

@@ -41,6 +41,7 @@ TEST(KernelNumerics, ThreadsDoNotChangeABit) {
     kernel->block(x, z, three, 3);
     EXPECT_TRUE(one == three) << label;
     EXPECT_TRUE(kernel->contract(x, weights, 1) == kernel->contract(x, weights, 3)) << label;
+    EXPECT_TRUE(kernel->contract(x, z, one, 1) == kernel->contract(x, z, one, 3)) << label;
   }
 }
 

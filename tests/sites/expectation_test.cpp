@@ -111,7 +111,8 @@ struct WithoutClosedForms : L {
 
 template <class L>
 void closed_equals_default(double y, const SiteArguments& arguments) {
-  const LikelihoodBlock<L> closed(one(y), arguments);
+  const Sites catalogued = observe(L::info().traits.name, one(y), arguments);
+  const SiteBlock& closed = *catalogued;
   const LikelihoodBlock<WithoutClosedForms<L>> plain(one(y), arguments);
   const auto same = [&](double a, double b, double m, double v, const char* what) {
     EXPECT_NEAR(a, b, 2e-9 * (1 + std::abs(a))) << closed.traits().name << ' ' << what << " m=" << m << " v=" << v;

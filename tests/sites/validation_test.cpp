@@ -64,6 +64,15 @@ TEST(SiteValidation, UnknownNamesListTheCatalogue) {
   expect_refused("probit", one(1), {}, names);
 }
 
+TEST(SiteValidation, LinesAreFoundByName) {
+  for (const LikelihoodInfo& line : likelihood_catalogue()) {
+    EXPECT_EQ(find_likelihood(line.traits.name), &line);
+    EXPECT_EQ(&likelihood_info(line.traits.name), &line);
+  }
+  EXPECT_EQ(find_likelihood("probit"), nullptr);
+  EXPECT_THROW((void)likelihood_info("probit"), InvalidModel);
+}
+
 TEST(SiteValidation, WithKeepsWhatIsNotGiven) {
   const Sites sites = observe("student-t", two(1, 2), {{"nu", one(4)}, {"scale", one(0.5)}});
   const Sites other = sites->with(Vector::Zero(5), {{"scale", one(2)}});

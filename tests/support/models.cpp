@@ -41,9 +41,7 @@ Sites random_sites(const std::string& likelihood, Index n, std::uint64_t seed) {
     arguments = {{"censored", censored}};
     if (likelihood == "weibull") arguments["shape"] = one(1.4);
   }
-  ResponseKind kind = ResponseKind::real;
-  for (const LikelihoodInfo& info : likelihood_catalogue())
-    if (info.traits.name == likelihood) kind = info.traits.response;
+  const ResponseKind kind = likelihood_info(likelihood).traits.response;
   const Sites prototype = observe(likelihood, Vector::Constant(n, placeholder_response(kind)), arguments);
   Random random(seed);
   Vector eta(n);

@@ -1,6 +1,6 @@
-#include "families/column_sums.hpp"
+#include "linalg/column_sums.hpp"
 
-#include "numerics/elementary.hpp"
+#include "base/vectorised.hpp"
 
 #include <array>
 

@@ -1,0 +1,9 @@
+#include "sites/gaussian.hpp"
+
+#include "sites/adaptor.hpp"
+
+namespace gaussmith {
+
+const LikelihoodEntry& gaussian_likelihood() { return entry_of<likelihoods::Gaussian>(); }
+
+}  // namespace gaussmith

@@ -1,0 +1,9 @@
+#include "sites/poisson.hpp"
+
+#include "sites/adaptor.hpp"
+
+namespace gaussmith {
+
+const LikelihoodEntry& poisson_likelihood() { return entry_of<likelihoods::Poisson>(); }
+
+}  // namespace gaussmith

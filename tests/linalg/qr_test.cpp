@@ -1,0 +1,60 @@
+#include "linalg/qr.hpp"
+
+#include "linalg/random_matrix.hpp"
+
+#include <gtest/gtest.h>
+
+namespace gaussmith {
+namespace {
+
+using testing::normal_matrix;
+
+TEST(Qr, TriangularFactorHasTheGramMatrix) {
+  Random random(1);
+  for (const auto& [rows, columns] : {std::pair<Index, Index>{1, 1}, {7, 7}, {90, 40}, {30, 0}}) {
+    const Matrix a = normal_matrix(rows, columns, random);
+    const Matrix r = triangular_factor(a);
+    ASSERT_EQ(r.rows(), columns);
+    EXPECT_LT((r.transpose() * r - a.transpose() * a).norm(), 1e-13 * (1.0 + a.squaredNorm()));
+    EXPECT_TRUE(r.isUpperTriangular(0.0));
+    for (Index i = 0; i < columns; ++i) EXPECT_GT(r(i, i), 0.0);
+  }
+}
+
+TEST(Qr, OrthonormalColumnsSpanTheSameSpace) {
+  Random random(2);
+  const Matrix a = normal_matrix(60, 25, random);
+  const Matrix q = orthonormal_columns(a);
+  EXPECT_LT((q.transpose() * q - Matrix::Identity(25, 25)).norm(), 1e-13);
+  EXPECT_LT((q * (q.transpose() * a) - a).norm(), 1e-13 * a.norm());
+}
+
+TEST(Qr, LeastSquaresLeaveAResidualAtRightAngles) {
+  Random random(3);
+  const Matrix a = normal_matrix(50, 8, random);
+  const Vector b = normal_matrix(50, 1, random);
+  const Vector x = least_squares(a, b, 1e-12);
+  EXPECT_LT((a.transpose() * (a * x - b)).norm(), 1e-12 * a.norm() * b.norm());
+  EXPECT_LT((least_squares(a, a * x, 1e-12) - x).norm(), 1e-13 * (1.0 + x.norm()));
+}
+
+TEST(Qr, LeastSquaresLeaveOutColumnsThatAddNothing) {
+  Random random(4);
+  Matrix a = normal_matrix(20, 5, random);
+  a.col(3) = a.col(0) - 2.0 * a.col(1);
+  a.col(4).setZero();
+  const Vector b = normal_matrix(20, 1, random);
+  const Vector x = least_squares(a, b, 1e-10);
+  EXPECT_LT((a.transpose() * (a * x - b)).norm(), 1e-12 * a.norm() * b.norm());
+  EXPECT_EQ((x.array() == 0.0).count(), 2);
+  EXPECT_EQ(x(4), 0.0);
+  // More columns than rows: at most as many are used.
+  const Matrix wide = normal_matrix(3, 6, random);
+  const Vector y = least_squares(wide, b.head(3), 1e-12);
+  EXPECT_LT((wide * y - b.head(3)).norm(), 1e-13 * b.norm());
+  EXPECT_EQ((y.array() != 0.0).count(), 3);
+  EXPECT_TRUE((least_squares(Matrix::Zero(4, 2), Vector::Ones(4), 1e-12).array() == 0.0).all());
+}
+
+}  // namespace
+}  // namespace gaussmith
