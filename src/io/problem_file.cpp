@@ -1,5 +1,5 @@
+#include "base/input_file.hpp"
 #include "gaussmith/files.hpp"
-#include "io/input_file.hpp"
 #include "io/json_reading.hpp"
 #include "io/problem_file_parts.hpp"
 #include "io/text.hpp"

@@ -1,8 +1,8 @@
+#include "base/input_file.hpp"
 #include "gaussmith/files.hpp"
 #include "gaussmith/version.hpp"
 #include "io/atomic_file.hpp"
 #include "io/checksum.hpp"
-#include "io/input_file.hpp"
 #include "io/problem_file_parts.hpp"
 #include "io/text.hpp"
 

@@ -1,8 +1,8 @@
 #include "io/table.hpp"
 
+#include "base/input_file.hpp"
 #include "gaussmith/errors.hpp"
 #include "io/csv.hpp"
-#include "io/input_file.hpp"
 #include "io/svmlight.hpp"
 #include "io/text.hpp"
 

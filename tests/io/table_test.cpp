@@ -1,7 +1,7 @@
 #include "gaussmith/tables.hpp"
 
 #include "gaussmith/errors.hpp"
-#include "io/test_files.hpp"
+#include "support/test_files.hpp"
 
 #include <gtest/gtest.h>
 
