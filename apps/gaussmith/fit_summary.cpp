@@ -67,9 +67,8 @@ std::string path_lines(const std::vector<std::string>& notes) {
 std::string convergence(const Report& report) {
   const std::string certificate = fmt::format("residual {:.2g}, needed {:.2g}", report.residual, report.tolerance);
   if (report.converged()) {
-    const bool local = report.message.find("local") != std::string::npos;
     return fmt::format("yes, in {} ({}){}", plural(report.iterations, "iteration"), certificate,
-                       local ? "; " + report.message : std::string());
+                       report.local_optimum ? "; " + report.message : std::string());
   }
   return fmt::format("NO, after {} ({}): {}", plural(report.iterations, "iteration"), certificate, report.message);
 }
