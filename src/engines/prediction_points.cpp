@@ -12,14 +12,6 @@ namespace gaussmith {
 
 namespace {
 
-const SiteArgumentInfo* find_argument(const std::string& likelihood, const std::string& argument) {
-  for (const LikelihoodInfo& info : likelihood_catalogue())
-    if (info.traits.name == likelihood)
-      for (const SiteArgumentInfo& a : info.arguments)
-        if (a.name == argument) return &a;
-  return nullptr;
-}
-
 bool all_finite(const std::variant<Matrix, SparseMatrix>& design) {
   return std::visit(Overloaded{[](const Matrix& m) { return m.allFinite(); },
                                [](const SparseMatrix& m) {
@@ -41,7 +33,7 @@ std::pair<std::vector<Sites>, std::vector<std::vector<std::string>>> response_pr
     std::vector<std::string> by_row;
     for (const SiteParameter& p : block->parameters()) {
       if (p.values.size() == 1) continue;
-      const SiteArgumentInfo* info = find_argument(block->traits().name, p.name);
+      const SiteArgumentInfo* info = find_argument(*block, p.name);
       if (info != nullptr && !info->required) {
         arguments[p.name] = one(info->default_value);
       } else {

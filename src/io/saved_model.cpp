@@ -96,9 +96,6 @@ Json target_json(const TargetCoding& coding) {
 
 // --- Reading ---
 
-/// A response that every likelihood of the kind accepts: saved blocks keep no data, only their likelihood.
-double stand_in_response(ResponseKind kind) { return kind == ResponseKind::sign || kind == ResponseKind::positive; }
-
 void read_block(const JsonNode& node, FittedGaussian& fitted) {
   const LikelihoodInfo& info = read_likelihood(node);
   std::vector<std::string> names;
@@ -121,7 +118,8 @@ void read_block(const JsonNode& node, FittedGaussian& fitted) {
     }
   }
   try {
-    fitted.sites.push_back(observe(info.traits.name, one(stand_in_response(info.traits.response)), arguments));
+    // Saved blocks keep no data, only their likelihood.
+    fitted.sites.push_back(observe(info.traits.name, one(placeholder_response(info.traits.response)), arguments));
   } catch (const InvalidModel& error) {
     node.fail(error.what());
   }
