@@ -1,35 +1,16 @@
 #include "assignments.hpp"
 
 #include "gaussmith/errors.hpp"
+#include "gaussmith/table_model.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <charconv>
 #include <cmath>
-#include <optional>
 
 namespace gaussmith::app {
 
 namespace {
-
-std::optional<double> to_number(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') {
-    text.remove_prefix(1);
-  }
-  while (!text.empty() && text.back() == ' ') {
-    text.remove_suffix(1);
-  }
-  if (text.starts_with('+')) {
-    text.remove_prefix(1);
-  }
-  double value = 0.0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || code != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
-    return std::nullopt;
-  }
-  return value;
-}
 
 std::string_view owner_of(std::string_view name) { return name.substr(0, name.find('.')); }
 
@@ -44,23 +25,7 @@ bool is_method(std::string_view name) {
 
 }  // namespace
 
-std::vector<double> Assignment::numbers() const {
-  std::vector<double> all;
-  std::string_view rest = value;
-  while (true) {
-    const auto comma = rest.find(',');
-    const auto number = to_number(rest.substr(0, comma));
-    if (!number) {
-      throw InvalidOption(fmt::format("{} {}={}: \"{}\" is not a number; give finite numbers separated by commas",
-                                      option, name, value, rest.substr(0, comma)));
-    }
-    all.push_back(*number);
-    if (comma == std::string_view::npos) {
-      return all;
-    }
-    rest.remove_prefix(comma + 1);
-  }
-}
+std::vector<double> Assignment::numbers() const { return parse_numbers(value, option + " " + name); }
 
 std::vector<double> Assignment::numbers(std::size_t count, std::string_view form) const {
   auto all = numbers();

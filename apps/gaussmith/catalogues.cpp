@@ -31,11 +31,9 @@ bool accepts(const std::string& method, const LikelihoodInfo& likelihood) {
       arguments[argument.name] = one(1.0);
     }
   }
-  const ResponseKind kind = likelihood.traits.response;
-  const double response = kind == ResponseKind::sign || kind == ResponseKind::positive ? 1.0 : 0.0;
   Model model;
   model.prior = Isotropic{.mean = Vector::Zero(1), .variance = 1.0};
-  model.sites = {observe(likelihood.traits.name, one(response), arguments)};
+  model.sites = {observe(likelihood.traits.name, one(placeholder_response(likelihood.traits.response)), arguments)};
   try {
     (void)infer(model, make_method(method));
     return true;
@@ -79,6 +77,33 @@ Listing list_methods() {
   return out;
 }
 
+std::vector<std::string> shape_of(const SiteTraits& traits) {
+  std::vector<std::string> shape;
+  if (traits.gaussian) {
+    shape.emplace_back("Gaussian");
+  }
+  if (traits.log_concave && !traits.gaussian) {
+    shape.emplace_back("log-concave");
+  }
+  if (traits.super_gaussian && !traits.gaussian) {
+    shape.emplace_back("super-Gaussian");
+  }
+  if (!traits.smooth) {
+    shape.emplace_back("with a kink");
+  }
+  return shape;
+}
+
+std::vector<std::string> methods_for(const LikelihoodInfo& likelihood) {
+  std::vector<std::string> methods;
+  for (const MethodInfo& method : method_catalogue()) {
+    if (accepts(method.name, likelihood)) {
+      methods.push_back(method.name);
+    }
+  }
+  return methods;
+}
+
 Listing list_likelihoods() {
   Listing out{{"likelihood", "response", "parameters", "shape", "methods", "what it is"}, {}, Json::array()};
   for (const LikelihoodInfo& info : likelihood_catalogue()) {
@@ -93,25 +118,8 @@ Listing list_likelihoods() {
                                {"learnable", argument.learnable},
                                {"help", argument.help}});
     }
-    std::vector<std::string> shape;
-    if (info.traits.gaussian) {
-      shape.emplace_back("Gaussian");
-    }
-    if (info.traits.log_concave && !info.traits.gaussian) {
-      shape.emplace_back("log-concave");
-    }
-    if (info.traits.super_gaussian && !info.traits.gaussian) {
-      shape.emplace_back("super-Gaussian");
-    }
-    if (!info.traits.smooth) {
-      shape.emplace_back("with a kink");
-    }
-    std::vector<std::string> methods;
-    for (const MethodInfo& method : method_catalogue()) {
-      if (accepts(method.name, info)) {
-        methods.push_back(method.name);
-      }
-    }
+    const std::vector<std::string> shape = shape_of(info.traits);
+    const std::vector<std::string> methods = methods_for(info);
     out.rows.push_back({info.traits.name, response_name(info.traits.response),
                         fmt::format("{}", fmt::join(arguments, ", ")), fmt::format("{}", fmt::join(shape, ", ")),
                         fmt::format("{}", fmt::join(methods, ", ")), info.formula});

@@ -1,7 +1,7 @@
 #include "command.hpp"
 #include "fit_summary.hpp"
+#include "gaussmith/scores.hpp"
 #include "saved_prediction.hpp"
-#include "scores.hpp"
 
 #include <fmt/format.h>
 
@@ -17,15 +17,14 @@ using Json = nlohmann::ordered_json;
 Json optional_json(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 
 std::string to_json(const SavedPrediction& result, const Scores& scores) {
-  const auto rows = static_cast<double>(scores.rows);
   Json out;
   out["format"] = "gaussmith-evaluation/1";
   out["method"] = result.model.method;
   out["rows"] = scores.rows;
   if (scores.errors) {
     out["errors"] = *scores.errors;
-    out["error_rate"] = static_cast<double>(*scores.errors) / rows;
-    out["accuracy"] = 1.0 - static_cast<double>(*scores.errors) / rows;
+    out["error_rate"] = *scores.error_rate();
+    out["accuracy"] = 1.0 - *scores.error_rate();
   } else {
     out["censored"] = scores.censored;
     out["rmse"] = optional_json(scores.rmse);
@@ -53,7 +52,7 @@ std::string to_json(const SavedPrediction& result, const Scores& scores) {
     }
   }
   out["calibration"] = calibration;
-  out["warnings"] = result.warnings;
+  out["warnings"] = result.predicted.warnings;
   return out.dump() + "\n";
 }
 
@@ -62,7 +61,7 @@ std::string to_text(const SavedPrediction& result, const SavedArguments& argumen
   out += fmt::format("{:<12}{}: {}{}\n", "Data", arguments.data, plural(scores.rows, "row"),
                      scores.censored > 0 ? fmt::format(", {} censored", scores.censored) : "");
   out += fmt::format("{:<12}{} ({}, trained on {})\n", "Model", arguments.model, result.model.method,
-                     plural(result.model.training_rows, "row"));
+                     plural(result.model.coding.training_rows, "row"));
   out += fmt::format("{:<12}{}\n", "Scores", score_line(scores));
   if (scores.mean_variance) {
     out += fmt::format("{:<12}mean predictive variance {:.5g}\n", "Spread", *scores.mean_variance);
@@ -70,7 +69,8 @@ std::string to_text(const SavedPrediction& result, const SavedArguments& argumen
   if (scores.errors) {
     out += fmt::format("{:<12}Brier score {:.4f}, expected calibration error {:.4f}\n", "Calibration", *scores.brier,
                        *scores.calibration_error);
-    out += fmt::format("  predicted P({})    rows   mean predicted   observed\n", result.model.target.label(1.0));
+    out +=
+        fmt::format("  predicted P({})    rows   mean predicted   observed\n", result.model.coding.target.label(1.0));
     for (const ReliabilityBin& bin : scores.reliability) {
       if (bin.count > 0) {
         out += fmt::format("  {:.1f} to {:.1f}  {:>12}   {:>14.3f}   {:>8.3f}\n", bin.lower, bin.upper, bin.count,
@@ -92,16 +92,10 @@ std::string to_text(const SavedPrediction& result, const SavedArguments& argumen
 
 Outcome run_evaluate(const SavedArguments& arguments, const CommonOptions& common) {
   const SavedPrediction result = predict_saved(arguments, true, common.threads);
-  const Vector responses = result.model.target.encode(result.table);
-  Vector censored;
-  if (const auto column = result.model.argument_columns.find("censored");
-      column != result.model.argument_columns.end()) {
-    censored = extra_column(result.table, column->second, ExtraKind::censored);
-  }
-  const Scores scores = score(result.prediction, responses, result.model.target.kind, censored);
+  const Scores scores = score(result.predicted.prediction, result.predicted.responses);
   Outcome outcome;
-  outcome.notes = result.notes;
-  outcome.warnings = result.warnings;
+  outcome.notes = result.predicted.notes;
+  outcome.warnings = result.predicted.warnings;
   outcome.output = common.json ? to_json(result, scores) : to_text(result, arguments, scores);
   return outcome;
 }

@@ -3,6 +3,7 @@
 #include "command.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -15,6 +16,7 @@ namespace {
 constexpr int label_width = 12;
 constexpr Index most_weights = 20;
 constexpr std::size_t most_parameters = 40;
+constexpr std::size_t most_names = 8;
 
 void line(std::string& out, std::string_view label, std::string_view text) {
   if (!text.empty()) {
@@ -67,9 +69,8 @@ std::string path_lines(const std::vector<std::string>& notes) {
 std::string convergence(const Report& report) {
   const std::string certificate = fmt::format("residual {:.2g}, needed {:.2g}", report.residual, report.tolerance);
   if (report.converged()) {
-    const bool local = report.message.find("local") != std::string::npos;
     return fmt::format("yes, in {} ({}){}", plural(report.iterations, "iteration"), certificate,
-                       local ? "; " + report.message : std::string());
+                       report.local_optimum ? "; " + report.message : std::string());
   }
   return fmt::format("NO, after {} ({}): {}", plural(report.iterations, "iteration"), certificate, report.message);
 }
@@ -175,6 +176,43 @@ std::string left_out_line(const Vector& log_density) {
 }
 
 }  // namespace
+
+std::string data_in_words(const std::string& data, const TableModelOptions& options, const TableModel& built) {
+  const FeatureCoding& features = built.coding.features;
+  std::string text =
+      fmt::format("{}: {}, {}", data, plural(built.model.rows(), "row"), plural(features.dimension(), "feature"));
+  if (!features.is_sparse && features.dimension() > 0) {
+    const auto names = features.names();
+    const auto shown = std::min(names.size(), most_names);
+    text += fmt::format(" ({}{})", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+                        names.size() > most_names ? ", ..." : "");
+  }
+  if (options.standardize) {
+    text += features.is_sparse && options.prior == "isotropic" ? ", scaled" : ", standardized";
+  }
+  if (!features.is_sparse) {
+    text += fmt::format("; target {}", options.target);
+  }
+  const TargetCoding& target = built.coding.target;
+  if (target.kind == ResponseKind::sign) {
+    const Vector& responses = built.model.sites.front()->responses();
+    const auto positive = (responses.array() > 0.0).count();
+    text += fmt::format(" ({} x {}, {} x {})", responses.size() - positive, target.label(-1.0), positive,
+                        target.label(1.0));
+  }
+  return text;
+}
+
+std::string model_in_words(const TableModelOptions& options, const TableModel& built) {
+  if (const auto* process = std::get_if<GaussianProcess>(&built.model.prior)) {
+    return fmt::format("{} likelihood, Gaussian process with kernel {}{}", options.likelihood,
+                       options.kernel.empty() ? "se" : options.kernel,
+                       process->mean != 0.0 ? fmt::format(", mean {:.6g}", process->mean) : "");
+  }
+  return fmt::format("{} likelihood, linear model with {}{}", options.likelihood,
+                     plural(built.model.dimension(), "weight"),
+                     built.coding.intercept ? ", the first one the intercept" : "");
+}
 
 std::string score_line(const Scores& scores) {
   std::string text;

@@ -3,7 +3,8 @@
 
 #include "gaussmith/infer.hpp"
 #include "gaussmith/learn.hpp"
-#include "scores.hpp"
+#include "gaussmith/scores.hpp"
+#include "gaussmith/table_model.hpp"
 
 #include <optional>
 #include <string>
@@ -24,6 +25,12 @@ struct FitSummary {
   std::string saved;                  ///< Where the model was saved; empty: nowhere.
   std::string new_table = "new.csv";  ///< A table the model could predict, for the hint at the end.
 };
+
+/// "train.csv: 250 rows, 7 features (npreg, glu, ...), standardized; target type (132 x No, 68 x Yes)".
+[[nodiscard]] std::string data_in_words(const std::string& data, const TableModelOptions& options,
+                                        const TableModel& built);
+/// "poisson likelihood, Gaussian process with kernel se, mean 0.3".
+[[nodiscard]] std::string model_in_words(const TableModelOptions& options, const TableModel& built);
 
 [[nodiscard]] std::string summarise(const FitSummary& summary);
 

@@ -1,11 +1,9 @@
 #pragma once
-// A saved model applied to a new table.
+// What `predict` and `evaluate` share: a saved model applied to a new table.
 
-#include "gaussmith/files.hpp"
-#include "gaussmith/predict.hpp"
+#include "gaussmith/table_model.hpp"
 
 #include <string>
-#include <vector>
 
 namespace gaussmith::app {
 
@@ -17,15 +15,10 @@ struct SavedArguments {
 
 struct SavedPrediction {
   SavedModel model;
-  Table table;              ///< The rows predicted.
-  std::vector<Index> rows;  ///< Where they stood in the file, from 0.
-  Prediction prediction;
-  std::vector<std::string> notes;
-  std::vector<std::string> warnings;
+  TablePrediction predicted;
 };
 
-/// Loads, reads, codes and predicts. With `observed` the table must have the target, and rows censored in it count as
-/// censored; otherwise new responses are taken as fully observed.
+/// Loads, reads and predicts; with `observed` the table must have the target.
 [[nodiscard]] SavedPrediction predict_saved(const SavedArguments& arguments, bool observed, int threads);
 
 }  // namespace gaussmith::app

@@ -6,6 +6,10 @@
 
 namespace gaussmith {
 
+/// How messages call what a user can give: as fields of an options struct ("kernel", "kernel.lengthscale"), or as the
+/// command line writes it ("--kernel", "--set kernel.lengthscale").
+enum class Spelling { fields, command_line };
+
 /// A mistake in what the caller handed over: one line that says what, where and what would be accepted.
 class InvalidInput : public std::invalid_argument {
  public:

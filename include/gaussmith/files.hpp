@@ -8,7 +8,6 @@
 #include "gaussmith/tables.hpp"
 
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -60,13 +59,7 @@ struct SavedModel {
   Evidence log_evidence = {};
   bool converged = true;
 
-  FeatureCoding features;
-  TargetCoding target;
-  bool intercept = false;  ///< The first column of a linear model's design is one.
-  /// Columns of the table that give likelihood arguments by row, e.g. {"exposure", "expected"}.
-  std::map<std::string, std::string, std::less<>> argument_columns = {};
-  std::string offset_column = {};  ///< Empty: no offset.
-  Index training_rows = 0;
+  TableCoding coding;
 };
 
 /// "gaussmith-model/1 CHECKSUM BYTES\n" and a JSON payload of that many bytes.

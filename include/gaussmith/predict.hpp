@@ -52,6 +52,8 @@ class Prediction {
   [[nodiscard]] bool has_response() const { return likelihood_ != nullptr; }
   /// Why they cannot.
   [[nodiscard]] const std::string& missing() const { return missing_; }
+  /// The likelihood of the responses with the row-wise arguments of the points; null without response quantities.
+  [[nodiscard]] const Sites& likelihood() const { return likelihood_; }
 
  private:
   [[nodiscard]] const SiteBlock& response() const;  // Throws InvalidModel with missing().

@@ -87,6 +87,7 @@ struct Report {
   int clipped = 0;              ///< Site values replaced by a bound.
   int skipped = 0;              ///< Site updates not carried out.
   int negative_precisions = 0;  ///< Sites whose final precision is negative (Student-t outliers).
+  bool local_optimum = false;   ///< What was found may be a local optimum: the objective is not concave.
   bool substituted = false;     ///< The evidence is that of a milder method than asked for (EP with a lowered power).
   double seconds = 0.0;
   std::vector<Iteration> history;

@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -134,14 +135,39 @@ enum class ArgumentKind {
   flag,      ///< 0 or 1.
 };
 
+/// What an argument means to those who make models of data. A new role is one for which they do something new.
+enum class ArgumentRole {
+  general,         ///< Nothing that they need to know: a shape, degrees of freedom, trials.
+  noise_scale,     ///< Grows with the spread of the responses.
+  noise_variance,  ///< Grows with its square.
+  exposure,        ///< A factor on the mean of the response.
+  censoring        ///< 1 where a response is a lower limit: says how it was recorded, nothing about new responses.
+};
+
+/// How a table gives an argument by row.
+struct ArgumentColumn {
+  std::string holds;  ///< For help, after "Column with": "the number of trials".
+  std::string cell;   ///< For a wrong cell, after "is not": "a number of trials; integers from 1 on are accepted".
+};
+
 /// One argument of a catalogued likelihood.
 struct SiteArgumentInfo {
   std::string name;
   ArgumentKind kind = ArgumentKind::positive;
   bool required = true;
-  double default_value = 0.0;
+  double default_value = 0.0;  ///< Of one that is not required, for new rows, too.
   bool learnable = false;
   std::string help;
+  ArgumentRole role = ArgumentRole::general;
+  double starting_value = 1.0;  ///< Of one that is required and learnable, where nothing sets it.
+  std::optional<ArgumentColumn> column = std::nullopt;  ///< Empty: a table cannot give it by row.
+};
+
+/// How the mean of the response follows from eta.
+enum class Link {
+  identity,  ///< It is eta, or where there is no mean, eta is the centre.
+  log,       ///< It is exp(eta) times the exposure.
+  other
 };
 
 /// One line of `gaussmith likelihoods`.
@@ -150,6 +176,10 @@ struct LikelihoodInfo {
   std::string formula;
   std::string summary;
   std::vector<SiteArgumentInfo> arguments;
+  Link link = Link::other;
+
+  /// The argument of that name; null if there is none.
+  [[nodiscard]] const SiteArgumentInfo* find(std::string_view argument) const;
 };
 
 /// Everything observe() knows.
@@ -160,6 +190,21 @@ struct LikelihoodInfo {
 
 /// The catalogue's line of a likelihood. Throws InvalidModel naming those that are known.
 [[nodiscard]] const LikelihoodInfo& likelihood_info(std::string_view name);
+
+/// The catalogue's line of an argument of these sites; null for sites that are not in the catalogue.
+[[nodiscard]] const SiteArgumentInfo* find_argument(const SiteBlock& sites, std::string_view argument);
+
+/// An argument that tables give by row, and the likelihoods that take it.
+struct ColumnArgument {
+  const SiteArgumentInfo* info;
+  std::vector<std::string> likelihoods;
+};
+
+/// All such arguments in the order of the catalogue, each name once: it means the same to every likelihood.
+[[nodiscard]] const std::vector<ColumnArgument>& column_arguments();
+
+/// The one of that name; null if there is none.
+[[nodiscard]] const SiteArgumentInfo* find_column_argument(std::string_view name);
 
 /// A likelihood given by log t(eta; y) alone.
 struct CustomLikelihood {

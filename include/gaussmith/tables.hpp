@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,6 +53,8 @@ struct Table {
   Index ignored_entries = 0;  ///< Entries left out because of TableOptions::ignore_larger_indices.
 
   [[nodiscard]] Index rows() const;
+  /// The file's name, or "the table" for one that came from no file.
+  [[nodiscard]] std::string name_in_messages() const;
   [[nodiscard]] const Column* find(std::string_view name) const;
   /// The column of that name; throws InvalidFile listing the columns there are.
   [[nodiscard]] const Column& column(std::string_view name) const;
@@ -95,7 +98,7 @@ enum class Scaling {
 
 struct FeatureOptions {
   std::vector<std::string> features;  ///< In this order; empty: all columns that are not reserved.
-  std::vector<std::string> reserved;  ///< Target, trials, exposure, censored: never features.
+  std::vector<std::string> reserved;  ///< Target, row-wise arguments, offset: never features.
   Scaling scaling = Scaling::none;
   /// Text columns keep a 0/1 column for every level, which suits Gaussian-process priors. With an intercept these
   /// columns sum to it; dropping the first level then makes it the reference.
@@ -112,6 +115,8 @@ struct FeatureColumn {
   bool drop_first_level = false;
 
   [[nodiscard]] Index width() const;
+  /// One line for people: "sex: text -> 0/1 columns sex=female, sex=male".
+  [[nodiscard]] std::string report() const;
 };
 
 /// How a table becomes features; plain data, to be kept with the model.
@@ -128,7 +133,7 @@ struct FeatureCoding {
   [[nodiscard]] Index dimension() const;
   /// "age", "sex=female", or "feature[12]" for LIBSVM index 12.
   [[nodiscard]] std::vector<std::string> names() const;
-  /// One line a column for people: "sex: text -> 0/1 columns sex=female, sex=male".
+  /// One line a column for people.
   [[nodiscard]] std::string report() const;
 
   /// Rows x dimension(). The table may have other columns besides, in any order. Throws InvalidFile for an absent
@@ -163,15 +168,22 @@ struct TargetCoding {
 /// numbers > 0, `real` any finite number.
 [[nodiscard]] TargetCoding make_target_coding(const Table& table, const std::string& column, ResponseKind kind);
 
-/// What a column beside features and target may hold.
-enum class ExtraKind {
-  trials,    ///< Integers >= 1.
-  exposure,  ///< Numbers > 0.
-  censored,  ///< 0 or 1.
-  offset     ///< Any finite number.
-};
+/// The numbers of a column that gives a row-wise argument of a likelihood; throws InvalidFile with the row of a wrong
+/// value, InvalidOption for an argument that has no column in the catalogue.
+[[nodiscard]] Vector argument_column(const Table& table, std::string_view column, const SiteArgumentInfo& argument);
 
-/// The numbers of a trials, exposure, censored or offset column; throws InvalidFile with the row of a wrong value.
-[[nodiscard]] Vector extra_column(const Table& table, std::string_view column, ExtraKind kind);
+/// The finite numbers of a column, e.g. of an offset; throws InvalidFile with the row of anything else.
+[[nodiscard]] Vector number_column(const Table& table, std::string_view column);
+
+/// How a table becomes all the data of a model; plain data, to be kept with it.
+struct TableCoding {
+  FeatureCoding features;
+  TargetCoding target;
+  bool intercept = false;  ///< The first column of a linear model's design is one.
+  /// Columns of the table that give likelihood arguments by row, e.g. {"exposure", "expected"}.
+  std::map<std::string, std::string, std::less<>> argument_columns = {};
+  std::string offset_column = {};  ///< Empty: no offset.
+  Index training_rows = 0;
+};
 
 }  // namespace gaussmith

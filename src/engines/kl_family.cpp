@@ -55,6 +55,7 @@ void run_kl_family(const Kl& options, const KlCovariance& covariance, const Run&
   report.core = fmt::format("root of a constrained covariance, {}: {}", to_string(covariance.family),
                             memory_in_words(covariance.bytes));
   report.status = fit->status;
+  report.local_optimum = fit->local_optimum;
   report.message = std::move(fit->message);
   if (!fit->concave && covariance.family.kind != FamilyKind::subspace)
     report.message += fmt::format(", best of {} starts{}", how.starts, fit->warm ? ", the first of them warm" : "");

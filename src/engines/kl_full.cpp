@@ -129,7 +129,10 @@ class KlAscent {
   bool proceed() {
     report_.residual = now_.residual;
     const Next next = progress_.tell({report_.iterations, now_.bound, now_.residual, kind_});
-    if (now_.residual <= options_.tolerance) return finish(Status::converged, how());
+    if (now_.residual <= options_.tolerance) {
+      report_.local_optimum = !sites_.all(&SiteTraits::log_concave);
+      return finish(Status::converged, how());
+    }
     if (next == Next::accept) return finish(Status::stopped, "stopped by the caller before the bound's optimum");
     if (stalled_) return finish(Status::stalled, "no step increases the bound any more in double precision");
     if (report_.iterations >= options_.max_iterations)
@@ -226,8 +229,7 @@ class KlAscent {
   }
 
   [[nodiscard]] std::string how() const {
-    std::string text =
-        sites_.all(&SiteTraits::log_concave) ? "the optimum of the bound" : "a local optimum of the bound";
+    std::string text = report_.local_optimum ? "a local optimum of the bound" : "the optimum of the bound";
     if (shortened_ > 0) text += fmt::format(", {} step{} shortened", shortened_, shortened_ == 1 ? "" : "s");
     return text;
   }

@@ -1,5 +1,6 @@
 #include "families/covariance_family.hpp"
 
+#include "base/input_file.hpp"
 #include "families/root_pattern.hpp"
 #include "gaussmith/errors.hpp"
 #include "model/prior.hpp"
@@ -7,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <fstream>
 #include <sstream>
 
 namespace gaussmith {
@@ -15,6 +15,8 @@ namespace gaussmith {
 namespace {
 
 constexpr std::string_view accepted = "auto, full, diagonal, banded:B, chevron:K, sparse:FILE, subspace:K or factor:K";
+/// 2 GiB as pairs of indices.
+constexpr std::size_t most_entries = std::size_t{1} << 28;
 
 Index parse_size(std::string_view kind, std::string_view text, Index lowest) {
   Index value = 0;
@@ -25,23 +27,35 @@ Index parse_size(std::string_view kind, std::string_view text, Index lowest) {
   return value;
 }
 
+/// The file, or InvalidOption: the option names it.
+InputFile open_pattern(const std::string& file) {
+  try {
+    return InputFile(file);
+  } catch (const InvalidFile&) {
+    throw InvalidOption(fmt::format("kl.covariance sparse: cannot open the pattern file \"{}\"", file));
+  }
+}
+
 std::vector<std::pair<int, int>> read_pattern(const std::string& file) {
-  std::ifstream in(file);
-  if (!in) throw InvalidOption(fmt::format("kl.covariance sparse: cannot open the pattern file \"{}\"", file));
+  InputFile in = open_pattern(file);
   std::vector<std::pair<int, int>> entries;
-  std::string line;
-  for (int number = 1; std::getline(in, line); ++number) {
-    line = line.substr(0, line.find('#'));
+  std::string_view whole;
+  while (in.next(whole)) {
+    const std::string line(whole.substr(0, whole.find('#')));
     std::istringstream words(line);
     std::string rest;
     long long i = 0;
     long long j = 0;
     if (!(words >> std::ws) || words.eof()) continue;
     if (!(words >> i >> j) || (words >> rest))
-      throw InvalidOption(fmt::format("{}:{}: expected two whole numbers \"i j\", found \"{}\"", file, number, line));
+      throw InvalidOption(
+          fmt::format("{}:{}: expected two whole numbers \"i j\", found \"{}\"", file, in.line(), line));
     if (i < 0 || j < i || j > 100'000'000)
       throw InvalidOption(fmt::format(
-          "{}:{}: expected 0 <= i <= j (C is upper triangular, counted from 0), found {} {}", file, number, i, j));
+          "{}:{}: expected 0 <= i <= j (C is upper triangular, counted from 0), found {} {}", file, in.line(), i, j));
+    if (entries.size() == most_entries)
+      throw InvalidOption(
+          fmt::format("{}:{}: more than {} entries, the most that is accepted", file, in.line(), most_entries));
     entries.emplace_back(static_cast<int>(i), static_cast<int>(j));
   }
   return entries;

@@ -21,8 +21,8 @@ constexpr double spread = 0.7;
 /// Residual at which one of several starts is compared with the others: the bound can then rise by about 1e-3.
 constexpr double rough_tolerance = 0.03;
 
-std::string describe(const AscentResult& result, bool concave) {
-  const char* where = concave ? "the maximum of a concave bound" : "a maximum of the bound, which may be local";
+std::string describe(const AscentResult& result, bool maybe_local) {
+  const char* where = maybe_local ? "a maximum of the bound, which may be local" : "the maximum of a concave bound";
   switch (result.status) {
     case Status::converged:
       return fmt::format("{}, largest gradient {:.2g}", where, result.largest_gradient);
@@ -166,7 +166,8 @@ FamilyFit fit_family(const Model& model, PriorGeometry& geometry, const Covarian
   fit.d_variance = result.point.d_variance;
   fit.bound = result.point.value;
   fit.status = result.status;
-  fit.message = describe(result, fit.concave && family.kind != FamilyKind::subspace);
+  fit.local_optimum = result.status == Status::converged && !(fit.concave && family.kind != FamilyKind::subspace);
+  fit.message = describe(result, fit.local_optimum);
   fit.iterations = result.iterations;
   fit.products = result.products;
   fit.residual = result.residual;

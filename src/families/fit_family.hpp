@@ -49,8 +49,9 @@ struct FamilyFit {
   Marginals latent;           ///< eta at the model's rows.
   Vector d_mean, d_variance;  ///< Derivatives of E[log t_n] there.
   double bound = 0.0;
-  bool warm = false;    ///< Begun from the earlier posterior.
-  bool concave = true;  ///< False: the bound may be a local maximum (factor analysis, sites not log-concave).
+  bool warm = false;           ///< Begun from the earlier posterior.
+  bool concave = true;         ///< False: the bound may be a local maximum (factor analysis, sites not log-concave).
+  bool local_optimum = false;  ///< Report::local_optimum: also for a subspace, whose basis is not optimised.
   Status status = Status::converged;
   std::string message;
   int iterations = 0;

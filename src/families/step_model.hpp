@@ -24,7 +24,6 @@ class StepModel {
  public:
   explicit StepModel(const FamilyObjective& objective);
 
-  [[nodiscard]] bool is_direct() const { return direct_; }
   /// The gradient at a point and the step from it. Where rows are solved for in windows of columns, their Gram matrices
   /// serve for both.
   [[nodiscard]] FamilyStep step(const FamilyPoint& point, FamilyGradient& gradient) const;

@@ -1,7 +1,7 @@
 #include "io/csv.hpp"
 
+#include "base/input_file.hpp"
 #include "gaussmith/errors.hpp"
-#include "io/input_file.hpp"
 #include "io/text.hpp"
 
 #include <fmt/format.h>

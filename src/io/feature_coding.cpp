@@ -98,21 +98,6 @@ std::string level_name(const FeatureColumn& column, std::size_t level) {
   return fmt::format("{}={}", column.name, column.levels[level]);
 }
 
-std::string describe(const FeatureColumn& column) {
-  if (column.type == ColumnType::numeric) {
-    if (column.mean == 0.0 && column.sd == 1.0) return fmt::format("{}: numeric", column.name);
-    if (column.mean == 0.0) return fmt::format("{}: numeric, divided by {:.6g}", column.name, column.sd);
-    return fmt::format("{}: numeric, standardised (mean {:.6g}, sd {:.6g})", column.name, column.mean, column.sd);
-  }
-  const std::size_t first = column.drop_first_level ? 1 : 0;
-  std::vector<std::string> names;
-  for (std::size_t i = first; i < column.levels.size(); ++i) names.push_back(level_name(column, i));
-  std::string line = fmt::format("{}: text -> ", column.name);
-  line += names.empty() ? std::string("no column") : fmt::format("0/1 columns {}", listed(names));
-  if (first == 1) line += fmt::format(" (reference level {}: all 0)", in_quotes(column.levels[0]));
-  return line;
-}
-
 // Calls put(row, column, value) for every entry that may be nonzero, rows ascending within each column of the table.
 template <class Put>
 void encode_column(const Table& table, const FeatureColumn& coded, Index first, const Put& put) {
@@ -156,7 +141,7 @@ void encode_columns(const FeatureCoding& coding, const Table& table, const Put& 
 void check_kind(const FeatureCoding& coding, const Table& table) {
   check_shape(table);
   if (coding.is_sparse == table.is_sparse) return;
-  const std::string source = table.source.empty() ? "the table" : table.source;
+  const std::string source = table.name_in_messages();
   if (coding.is_sparse) {
     throw InvalidFile(fmt::format("{} has named columns, but the model was trained on {} LIBSVM features", source,
                                   coding.sparse_features));
@@ -197,8 +182,7 @@ void check_cells(const FeatureCoding& coding, const Table& table) {
         fmt::format("; column {} alone has {} levels, leave it out", in_quotes(widest->name), widest->levels.size());
   }
   throw InvalidFile(fmt::format("{}: {} rows of {} features are more than {} cells, the most that is accepted{}",
-                                table.source.empty() ? "the table" : table.source, table.rows(), dimension,
-                                max_table_cells, cause));
+                                table.name_in_messages(), table.rows(), dimension, max_table_cells, cause));
 }
 
 }  // namespace
@@ -206,6 +190,25 @@ void check_cells(const FeatureCoding& coding, const Table& table) {
 Index FeatureColumn::width() const {
   if (type == ColumnType::numeric) return 1;
   return std::max<Index>(0, static_cast<Index>(levels.size()) - (drop_first_level ? 1 : 0));
+}
+
+std::string FeatureColumn::report() const {
+  // A quoted header may hold anything; the report stays one line.
+  std::string shown = name;
+  std::replace_if(
+      shown.begin(), shown.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
+  if (type == ColumnType::numeric) {
+    if (mean == 0.0 && sd == 1.0) return fmt::format("{}: numeric", shown);
+    if (mean == 0.0) return fmt::format("{}: numeric, divided by {:.6g}", shown, sd);
+    return fmt::format("{}: numeric, standardised (mean {:.6g}, sd {:.6g})", shown, mean, sd);
+  }
+  const std::size_t first = drop_first_level ? 1 : 0;
+  std::vector<std::string> names;
+  for (std::size_t i = first; i < levels.size(); ++i) names.push_back(level_name(*this, i));
+  std::string line = fmt::format("{}: text -> ", shown);
+  line += names.empty() ? std::string("no column") : fmt::format("0/1 columns {}", listed(names));
+  if (first == 1) line += fmt::format(" (reference level {}: all 0)", in_quotes(levels[0]));
+  return line;
 }
 
 Index FeatureCoding::dimension() const {
@@ -242,7 +245,7 @@ std::string FeatureCoding::report() const {
     }
     text += '\n';
   }
-  for (const FeatureColumn& column : columns) text += describe(column) + '\n';
+  for (const FeatureColumn& column : columns) text += column.report() + '\n';
   return text;
 }
 

@@ -1,5 +1,5 @@
+#include "base/input_file.hpp"
 #include "gaussmith/files.hpp"
-#include "io/input_file.hpp"
 #include "io/json_reading.hpp"
 #include "io/problem_file_parts.hpp"
 #include "io/text.hpp"
@@ -134,8 +134,9 @@ SiteArguments read_arguments(const JsonNode& node, const SiteBlock& block, Index
 /// was recorded and does not.
 SiteArguments complete_arguments(const SiteBlock& block, SiteArguments given) {
   for (const auto& parameter : block.parameters()) {
-    const bool constant = (parameter.values.array() == parameter.values[0]).all();
-    if (constant && parameter.name != "censored") {
+    const SiteArgumentInfo* info = find_argument(block, parameter.name);
+    const bool recording = info != nullptr && info->role == ArgumentRole::censoring;
+    if (!recording && (parameter.values.array() == parameter.values[0]).all()) {
       given.try_emplace(parameter.name, one(parameter.values[0]));
     }
   }
@@ -149,12 +150,11 @@ void check_responses(const JsonNode& y, const SiteBlock& block, const Prediction
     if (arguments.contains(parameter.name)) {
       continue;
     }
-    // What may be left out of a block has a default for new rows, too.
-    if (parameter.name == "censored" || parameter.name == "exposure") {
-      arguments[parameter.name] = one(parameter.name == "exposure" ? 1.0 : 0.0);
-    } else {
+    const SiteArgumentInfo* info = find_argument(block, parameter.name);
+    if (info == nullptr || info->required) {
       y.fail(fmt::format("{} varies by row; predict.parameters must give it for the new rows", parameter.name));
     }
+    arguments[parameter.name] = one(info->default_value);
   }
   located(y, [&] { return block.with(*request.responses, arguments); });
 }

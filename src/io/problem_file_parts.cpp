@@ -105,11 +105,11 @@ Design read_design(const JsonNode& node, Index dimension) {
 
 const LikelihoodInfo& read_likelihood(const JsonNode& block) {
   const std::string type = block.at("type").text();
+  if (const LikelihoodInfo* found = find_likelihood(type)) {
+    return *found;
+  }
   std::vector<std::string> names;
   for (const auto& info : likelihood_catalogue()) {
-    if (info.traits.name == type) {
-      return info;
-    }
     names.push_back(info.traits.name);
   }
   block.at("type").fail(fmt::format("unknown likelihood {}; accepted: {}", in_quotes(type), list_of(names)));

@@ -1,8 +1,8 @@
+#include "base/input_file.hpp"
 #include "gaussmith/files.hpp"
 #include "gaussmith/version.hpp"
 #include "io/atomic_file.hpp"
 #include "io/checksum.hpp"
-#include "io/input_file.hpp"
 #include "io/problem_file_parts.hpp"
 #include "io/text.hpp"
 
@@ -94,10 +94,65 @@ Json target_json(const TargetCoding& coding) {
           {"note", coding.note}};
 }
 
-// --- Reading ---
+void put_coding(const TableCoding& coding, Json& out) {
+  out["training_rows"] = coding.training_rows;
+  out["features"] = features_json(coding.features);
+  out["target"] = target_json(coding.target);
+  out["intercept"] = coding.intercept;
+  out["argument_columns"] = Json::object();
+  for (const auto& [argument, column] : coding.argument_columns) {
+    out["argument_columns"][argument] = column;
+  }
+  out["offset_column"] = coding.offset_column;
+}
 
-/// A response that every likelihood of the kind accepts: saved blocks keep no data, only their likelihood.
-double stand_in_response(ResponseKind kind) { return kind == ResponseKind::sign || kind == ResponseKind::positive; }
+void put_precision_form(const FittedGaussian& fitted, Json& out) {
+  require_finite(fitted.coordinates, "posterior mean");
+  require_finite(fitted.factor.reshaped(), "posterior precision");
+  out["form"] = "precision";
+  out["coordinates"] = vector_json(fitted.coordinates);
+  out["factor"] = lower_json(fitted.factor);
+}
+
+void put_root_form(const FittedGaussian& fitted, Json& out) {
+  require_finite(fitted.coordinates, "posterior mean");
+  require_finite(fitted.covariance.root.coeffs(), "posterior covariance");
+  require_finite(fitted.covariance.complement.reshaped(), "posterior covariance");
+  out["form"] = "root";
+  out["coordinates"] = vector_json(fitted.coordinates);
+  out["root"] = design_json(fitted.covariance.root);
+  if (fitted.covariance.complement.size() > 0) {
+    out["complement"] = design_json(fitted.covariance.complement);
+    out["scale"] = fitted.covariance.scale;
+  }
+  out["whitened"] = fitted.covariance.whitened;
+}
+
+void put_covariance_form(const FittedGaussian& fitted, Json& out) {
+  require_finite(fitted.dual, "posterior mean");
+  require_finite(fitted.precision, "site precisions");
+  out["form"] = "covariance";
+  out["design"] = design_json(fitted.design);
+  out["precision"] = vector_json(fitted.precision);
+  out["dual"] = vector_json(fitted.dual);
+}
+
+void put_fitted(const FittedGaussian& fitted, Json& out) {
+  out["sites"] = Json::array();
+  for (std::size_t b = 0; b < fitted.sites.size(); ++b) {
+    out["sites"].push_back(block_json(*fitted.sites[b], fitted.row_arguments[b]));
+  }
+  out["prior"] = prior_json(fitted.prior);
+  if (fitted.form == CoreForm::precision) {
+    put_precision_form(fitted, out);
+  } else if (fitted.form == CoreForm::root) {
+    put_root_form(fitted, out);
+  } else {
+    put_covariance_form(fitted, out);
+  }
+}
+
+// --- Reading ---
 
 void read_block(const JsonNode& node, FittedGaussian& fitted) {
   const LikelihoodInfo& info = read_likelihood(node);
@@ -121,7 +176,8 @@ void read_block(const JsonNode& node, FittedGaussian& fitted) {
     }
   }
   try {
-    fitted.sites.push_back(observe(info.traits.name, one(stand_in_response(info.traits.response)), arguments));
+    // Saved blocks keep no data, only their likelihood.
+    fitted.sites.push_back(observe(info.traits.name, one(placeholder_response(info.traits.response)), arguments));
   } catch (const InvalidModel& error) {
     node.fail(error.what());
   }
@@ -297,6 +353,27 @@ TargetCoding read_target(const JsonNode& node) {
   return coding;
 }
 
+TableCoding read_coding(const JsonNode& root) {
+  TableCoding coding;
+  coding.training_rows = root.at("training_rows").integer(0, std::numeric_limits<int>::max());
+  coding.features = read_features(root.at("features"));
+  coding.target = read_target(root.at("target"));
+  coding.intercept = root.at("intercept").boolean();
+  std::vector<std::string> arguments;
+  for (const ColumnArgument& known : column_arguments()) {
+    arguments.push_back(known.info->name);
+  }
+  const JsonNode columns = root.at("argument_columns");
+  columns.expect_fields(arguments);
+  for (const std::string& argument : arguments) {
+    if (const auto column = columns.find(argument)) {
+      coding.argument_columns[argument] = column->text();
+    }
+  }
+  coding.offset_column = root.at("offset_column").text();
+  return coding;
+}
+
 EvidenceKind read_evidence_kind(const JsonNode& node) {
   const std::string name = node.text();
   for (const EvidenceKind kind :
@@ -310,7 +387,7 @@ EvidenceKind read_evidence_kind(const JsonNode& node) {
 
 /// The coded features must be what the prior was fitted on.
 void check_shapes(const JsonNode& root, const SavedModel& model) {
-  const Index features = model.features.dimension() + (model.intercept ? 1 : 0);
+  const Index features = model.coding.features.dimension() + (model.coding.intercept ? 1 : 0);
   const auto* process = std::get_if<GaussianProcess>(&model.fitted.prior);
   const Index expected = process != nullptr ? process->inputs.cols() : dimension_of(model.fitted.prior);
   if (features != expected) {
@@ -351,62 +428,8 @@ Header read_header(std::string_view text, const std::string& file) {
   return header;
 }
 
-}  // namespace
-
-std::string format_saved_model(const SavedModel& model) {
-  const FittedGaussian& fitted = model.fitted;
-  Json out;
-  out["library_version"] = std::string(version);
-  out["method"] = model.method;
-  out["log_evidence"] = model.log_evidence.value;
-  out["evidence_kind"] = std::string(to_string(model.log_evidence.kind));
-  out["converged"] = model.converged;
-  out["training_rows"] = model.training_rows;
-  out["features"] = features_json(model.features);
-  out["target"] = target_json(model.target);
-  out["intercept"] = model.intercept;
-  out["argument_columns"] = Json::object();
-  for (const auto& [argument, column] : model.argument_columns) {
-    out["argument_columns"][argument] = column;
-  }
-  out["offset_column"] = model.offset_column;
-  out["sites"] = Json::array();
-  for (std::size_t b = 0; b < fitted.sites.size(); ++b) {
-    out["sites"].push_back(block_json(*fitted.sites[b], fitted.row_arguments[b]));
-  }
-  out["prior"] = prior_json(fitted.prior);
-  if (fitted.form == CoreForm::precision) {
-    require_finite(fitted.coordinates, "posterior mean");
-    require_finite(fitted.factor.reshaped(), "posterior precision");
-    out["form"] = "precision";
-    out["coordinates"] = vector_json(fitted.coordinates);
-    out["factor"] = lower_json(fitted.factor);
-  } else if (fitted.form == CoreForm::root) {
-    require_finite(fitted.coordinates, "posterior mean");
-    require_finite(fitted.covariance.root.coeffs(), "posterior covariance");
-    require_finite(fitted.covariance.complement.reshaped(), "posterior covariance");
-    out["form"] = "root";
-    out["coordinates"] = vector_json(fitted.coordinates);
-    out["root"] = design_json(fitted.covariance.root);
-    if (fitted.covariance.complement.size() > 0) {
-      out["complement"] = design_json(fitted.covariance.complement);
-      out["scale"] = fitted.covariance.scale;
-    }
-    out["whitened"] = fitted.covariance.whitened;
-  } else {
-    require_finite(fitted.dual, "posterior mean");
-    require_finite(fitted.precision, "site precisions");
-    out["form"] = "covariance";
-    out["design"] = design_json(fitted.design);
-    out["precision"] = vector_json(fitted.precision);
-    out["dual"] = vector_json(fitted.dual);
-  }
-  const std::string payload = out.dump() + "\n";
-  return fmt::format("{} {} {}\n", model_format, checksum_hex(payload), payload.size()) + payload;
-}
-
-SavedModel parse_saved_model(std::string_view text, std::string_view name) {
-  const std::string file(name);
+/// The JSON after the header, complete and as it was written.
+std::string_view checked_payload(std::string_view text, const std::string& file) {
   const Header header = read_header(text, file);
   if (header.payload.size() < header.bytes) {
     throw InvalidFile(
@@ -419,7 +442,27 @@ SavedModel parse_saved_model(std::string_view text, std::string_view name) {
   if (header.checksum != checksum_hex(header.payload)) {
     throw InvalidFile(file + ": the checksum does not match; the file was changed or damaged since it was saved");
   }
-  const nlohmann::json document = parse_json(header.payload, file);
+  return header.payload;
+}
+
+}  // namespace
+
+std::string format_saved_model(const SavedModel& model) {
+  Json out;
+  out["library_version"] = std::string(version);
+  out["method"] = model.method;
+  out["log_evidence"] = model.log_evidence.value;
+  out["evidence_kind"] = std::string(to_string(model.log_evidence.kind));
+  out["converged"] = model.converged;
+  put_coding(model.coding, out);
+  put_fitted(model.fitted, out);
+  const std::string payload = out.dump() + "\n";
+  return fmt::format("{} {} {}\n", model_format, checksum_hex(payload), payload.size()) + payload;
+}
+
+SavedModel parse_saved_model(std::string_view text, std::string_view name) {
+  const std::string file(name);
+  const nlohmann::json document = parse_json(checked_payload(text, file), file);
   const JsonNode root(document, file);
   root.expect_fields({"library_version", "method",   "log_evidence", "evidence_kind", "converged",
                       "training_rows",   "features", "target",       "intercept",     "argument_columns",
@@ -433,18 +476,7 @@ SavedModel parse_saved_model(std::string_view text, std::string_view name) {
   model.log_evidence.value = evidence.json().is_null() ? std::numeric_limits<double>::quiet_NaN() : evidence.number();
   model.log_evidence.kind = read_evidence_kind(root.at("evidence_kind"));
   model.converged = root.at("converged").boolean();
-  model.training_rows = root.at("training_rows").integer(0, std::numeric_limits<int>::max());
-  model.features = read_features(root.at("features"));
-  model.target = read_target(root.at("target"));
-  model.intercept = root.at("intercept").boolean();
-  const JsonNode columns = root.at("argument_columns");
-  columns.expect_fields({"trials", "exposure", "censored"});
-  for (const char* argument : {"trials", "exposure", "censored"}) {
-    if (const auto column = columns.find(argument)) {
-      model.argument_columns[argument] = column->text();
-    }
-  }
-  model.offset_column = root.at("offset_column").text();
+  model.coding = read_coding(root);
   model.fitted = read_fitted(root);
   check_shapes(root, model);
   return model;

@@ -1,8 +1,8 @@
 #include "io/table.hpp"
 
+#include "base/input_file.hpp"
 #include "gaussmith/errors.hpp"
 #include "io/csv.hpp"
-#include "io/input_file.hpp"
 #include "io/svmlight.hpp"
 #include "io/text.hpp"
 
@@ -43,8 +43,6 @@ std::vector<std::string> column_names(const Table& table) {
   for (const Column& column : table.columns) names.push_back(column.name);
   return names;
 }
-
-std::string source_of(const Table& table) { return table.source.empty() ? "the table" : table.source; }
 
 Table keep_rows(Table table, const std::vector<Index>& rows) {
   for (Column& column : table.columns) {
@@ -102,6 +100,8 @@ Index Table::rows() const {
   return columns.empty() ? 0 : columns.front().rows();
 }
 
+std::string Table::name_in_messages() const { return source.empty() ? "the table" : source; }
+
 const Column* Table::find(std::string_view name) const {
   const auto found = std::find_if(columns.begin(), columns.end(), [&](const Column& c) { return c.name == name; });
   return found == columns.end() ? nullptr : &*found;
@@ -110,11 +110,11 @@ const Column* Table::find(std::string_view name) const {
 const Column& Table::column(std::string_view name) const {
   if (is_sparse) {
     throw InvalidFile(fmt::format("{} is LIBSVM text, which has no column names; there is no column {}",
-                                  source_of(*this), in_quotes(name)));
+                                  name_in_messages(), in_quotes(name)));
   }
   const Column* const found = find(name);
   if (found == nullptr) {
-    throw InvalidFile(fmt::format("{} has no column {}; its columns are {}", source_of(*this), in_quotes(name),
+    throw InvalidFile(fmt::format("{} has no column {}; its columns are {}", name_in_messages(), in_quotes(name),
                                   listed(column_names(*this))));
   }
   return *found;
@@ -152,25 +152,26 @@ void check_numeric(const Table& table, const Column& column) {
       fail_cell(table, column, row, fmt::format("{} is not a number", in_quotes(text)));
     }
   }
-  throw InvalidFile(
-      fmt::format("{}: column {} was read as text, but numbers are needed", source_of(table), in_quotes(column.name)));
+  throw InvalidFile(fmt::format("{}: column {} was read as text, but numbers are needed", table.name_in_messages(),
+                                in_quotes(column.name)));
 }
 
 void check_shape(const Table& table) {
   const Index rows = table.rows();
   for (const Column& column : table.columns) {
     if (column.rows() != rows) {
-      throw InvalidModel(fmt::format("{}: column {} has {} rows, but the first column has {}", source_of(table),
+      throw InvalidModel(fmt::format("{}: column {} has {} rows, but the first column has {}", table.name_in_messages(),
                                      in_quotes(column.name), column.rows(), rows));
     }
   }
   if (table.is_sparse && table.labels.size() != rows) {
-    throw InvalidModel(fmt::format("{}: {} labels for {} rows", source_of(table), table.labels.size(), rows));
+    throw InvalidModel(fmt::format("{}: {} labels for {} rows", table.name_in_messages(), table.labels.size(), rows));
   }
   if (!table.lines.empty() && static_cast<Index>(table.lines.size()) != rows) {
-    throw InvalidModel(fmt::format("{}: {} line numbers for {} rows", source_of(table), table.lines.size(), rows));
+    throw InvalidModel(
+        fmt::format("{}: {} line numbers for {} rows", table.name_in_messages(), table.lines.size(), rows));
   }
-  if (rows == 0) throw InvalidFile(fmt::format("{}: the table is empty", source_of(table)));
+  if (rows == 0) throw InvalidFile(fmt::format("{}: the table is empty", table.name_in_messages()));
 }
 
 Table read_table(const std::filesystem::path& path, const TableOptions& options) {
@@ -207,7 +208,7 @@ CompleteRows complete_rows(Table table, const std::vector<std::string>& columns,
   result.dropped = total - static_cast<Index>(result.rows.size());
   if (result.rows.empty()) {
     throw InvalidFile(fmt::format("{}: each of the {} rows has a missing cell in the columns used ({}); no row is left",
-                                  source_of(table), total, listed(columns)));
+                                  table.name_in_messages(), total, listed(columns)));
   }
   if (result.dropped > 0) {
     result.note = fmt::format("dropped {} of {} rows with missing cells, the first at {}, column {}", result.dropped,

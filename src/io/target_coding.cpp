@@ -2,6 +2,7 @@
 #include "io/levels.hpp"
 #include "io/table.hpp"
 #include "io/text.hpp"
+#include "sites/validate.hpp"
 
 #include <fmt/format.h>
 
@@ -43,8 +44,6 @@ Vector checked_numbers(const Table& table, const Column& column, const std::func
 bool is_any(double) { return true; }
 bool is_positive(double x) { return x > 0.0; }
 bool is_count(double x) { return x >= 0.0 && x == std::floor(x); }
-bool is_trials(double x) { return x >= 1.0 && x == std::floor(x); }
-bool is_flag(double x) { return x == 0.0 || x == 1.0; }
 
 Vector encode_signs(const Table& table, const Column& column, const TargetCoding& coding) {
   check_no_missing(table, column);
@@ -66,8 +65,7 @@ Vector encode_signs(const Table& table, const Column& column, const TargetCoding
 void learn_signs(const Table& table, const Column& column, TargetCoding& coding) {
   check_no_missing(table, column);
   const std::vector<std::string> labels = distinct_cells(column);
-  const std::string place =
-      fmt::format("{}, column {}", table.source.empty() ? "the table" : table.source, in_quotes(column.name));
+  const std::string place = fmt::format("{}, column {}", table.name_in_messages(), in_quotes(column.name));
   if (labels.size() == 1) {
     throw InvalidFile(fmt::format("{}: all {} labels are {}; classification needs both classes", place, column.rows(),
                                   listed(labels)));
@@ -124,20 +122,18 @@ TargetCoding make_target_coding(const Table& table, const std::string& column, R
   return coding;
 }
 
-Vector extra_column(const Table& table, std::string_view column, ExtraKind kind) {
+Vector argument_column(const Table& table, std::string_view column, const SiteArgumentInfo& argument) {
   check_shape(table);
-  const Column& found = table.column(column);
-  switch (kind) {
-    case ExtraKind::trials:
-      return checked_numbers(table, found, is_trials, "a number of trials; integers from 1 on are accepted");
-    case ExtraKind::exposure:
-      return checked_numbers(table, found, is_positive, "an exposure; numbers above 0 are accepted");
-    case ExtraKind::censored:
-      return checked_numbers(table, found, is_flag, "a censoring flag; 0 (seen) or 1 (censored) are accepted");
-    case ExtraKind::offset:
-      break;
+  if (!argument.column) {
+    throw InvalidOption(fmt::format("{} cannot be given by a column of a table", argument.name));
   }
-  return checked_numbers(table, found, is_any, "a number");
+  const auto is_accepted = [&](double value) { return accepts(argument.kind, value); };
+  return checked_numbers(table, table.column(column), is_accepted, argument.column->cell);
+}
+
+Vector number_column(const Table& table, std::string_view column) {
+  check_shape(table);
+  return checked_numbers(table, table.column(column), is_any, "a number");
 }
 
 }  // namespace gaussmith

@@ -10,13 +10,6 @@ namespace gaussmith {
 
 namespace {
 
-const SiteArgumentInfo* find_argument(const std::string& likelihood, const std::string& argument) {
-  if (const LikelihoodInfo* info = find_likelihood(likelihood))
-    for (const SiteArgumentInfo& a : info->arguments)
-      if (a.name == argument) return &a;
-  return nullptr;
-}
-
 /// Where the points are, in the prior's terms.
 NewPoints where(const PredictionPoints& points, const PriorGeometry& geometry) {
   if (points.inputs.size() > 0) {
@@ -47,7 +40,7 @@ std::pair<std::vector<Sites>, std::vector<std::vector<std::string>>> response_pr
     std::vector<std::string> by_row;
     for (const SiteParameter& p : block->parameters()) {
       if (p.values.size() == 1) continue;
-      const SiteArgumentInfo* info = find_argument(block->traits().name, p.name);
+      const SiteArgumentInfo* info = find_argument(*block, p.name);
       if (info != nullptr && !info->required) {
         arguments[p.name] = one(info->default_value);
       } else {

@@ -22,7 +22,11 @@ struct BinomialLogit {
                        .super_gaussian = true},
             .formula = "Binomial(y | trials, 1/(1 + exp(-eta)))",
             .summary = "number of successes out of known trials, logistic link",
-            .arguments = {{.name = "trials", .kind = ArgumentKind::count, .help = "number of trials of each row"}}};
+            .arguments = {{.name = "trials",
+                           .kind = ArgumentKind::count,
+                           .help = "number of trials of each row",
+                           .column = ArgumentColumn{"the number of trials",
+                                                    "a number of trials; integers from 1 on are accepted"}}}};
   }
 
   static std::string response_problem(double y, const std::array<double, 1>& p) {

@@ -32,12 +32,6 @@ const std::vector<LikelihoodInfo>& likelihood_catalogue() {
   return catalogue;
 }
 
-const LikelihoodInfo* find_likelihood(std::string_view name) {
-  for (const LikelihoodInfo& info : likelihood_catalogue())
-    if (info.traits.name == name) return &info;
-  return nullptr;
-}
-
 const LikelihoodInfo& likelihood_info(std::string_view name) {
   if (const LikelihoodInfo* info = find_likelihood(name)) return *info;
   refuse_unknown(name);

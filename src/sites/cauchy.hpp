@@ -16,7 +16,11 @@ struct Cauchy {
     return {.traits = {.name = "cauchy", .super_gaussian = true},
             .formula = "1/(pi scale (1 + ((y - eta)/scale)^2))",
             .summary = "real response with extreme outliers",
-            .arguments = {{.name = "scale", .learnable = true, .help = "half width at half height"}}};
+            .arguments = {{.name = "scale",
+                           .learnable = true,
+                           .help = "half width at half height",
+                           .role = ArgumentRole::noise_scale}},
+            .link = Link::identity};
   }
 
   template <class S>

@@ -4,6 +4,7 @@
 #include "sites/atoms/exponential.hpp"
 #include "sites/likelihood.hpp"
 #include "sites/lognormal.hpp"
+#include "sites/row_arguments.hpp"
 
 #include <cmath>
 
@@ -16,11 +17,8 @@ struct Exponential {
     return {.traits = {.name = "exponential", .response = ResponseKind::positive, .log_concave = true},
             .formula = "exp(-eta) exp(-y exp(-eta)); censored rows: exp(-y exp(-eta))",
             .summary = "survival times with a constant hazard, right-censored or not",
-            .arguments = {{.name = "censored",
-                           .kind = ArgumentKind::flag,
-                           .required = false,
-                           .default_value = 0.0,
-                           .help = "1 where the time is a lower limit"}}};
+            .arguments = {censored_argument()},
+            .link = Link::log};
   }
 
   template <class S>

@@ -17,7 +17,8 @@ struct Gamma {
     return {.traits = {.name = "gamma", .response = ResponseKind::positive, .log_concave = true},
             .formula = "y^(shape-1) (shape exp(-eta))^shape exp(-shape y exp(-eta))/Gamma(shape)",
             .summary = "positive response with constant relative spread, log link",
-            .arguments = {{.name = "shape", .learnable = true, .help = "inverse of the squared relative spread"}}};
+            .arguments = {{.name = "shape", .learnable = true, .help = "inverse of the squared relative spread"}},
+            .link = Link::log};
   }
 
   template <class S>

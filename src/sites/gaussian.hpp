@@ -15,7 +15,11 @@ struct Gaussian {
     return {.traits = {.name = "gaussian", .log_concave = true, .super_gaussian = true, .gaussian = true},
             .formula = "N(y | eta, variance)",
             .summary = "real response with normal noise",
-            .arguments = {{.name = "variance", .learnable = true, .help = "noise variance"}}};
+            .arguments = {{.name = "variance",
+                           .learnable = true,
+                           .help = "noise variance",
+                           .role = ArgumentRole::noise_variance}},
+            .link = Link::identity};
   }
 
   template <class S>

@@ -15,7 +15,11 @@ struct Laplace {
     return {.traits = {.name = "laplace", .log_concave = true, .super_gaussian = true, .smooth = false},
             .formula = "exp(-|y - eta|/scale)/(2 scale)",
             .summary = "real response with heavy tails, or a sparsity prior with y = 0",
-            .arguments = {{.name = "scale", .learnable = true, .help = "mean absolute deviation"}}};
+            .arguments = {{.name = "scale",
+                           .learnable = true,
+                           .help = "mean absolute deviation",
+                           .role = ArgumentRole::noise_scale}},
+            .link = Link::identity};
   }
 
   template <class S>

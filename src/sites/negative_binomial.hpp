@@ -5,6 +5,7 @@
 #include "sites/distributions.hpp"
 #include "sites/likelihood.hpp"
 #include "sites/lognormal.hpp"
+#include "sites/row_arguments.hpp"
 
 #include <cmath>
 
@@ -22,16 +23,14 @@ struct NegativeBinomial {
   static constexpr int argument_count = 2;
 
   static LikelihoodInfo info() {
-    return {
-        .traits = {.name = "negative-binomial",
-                   .response = ResponseKind::count,
-                   .log_concave = true,
-                   .super_gaussian = true},
-        .formula = "NegativeBinomial(y | mean mu = exposure exp(eta), variance mu + mu^2/shape)",
-        .summary = "over-dispersed counts with a known exposure, log link",
-        .arguments = {
-            {.name = "shape", .learnable = true, .help = "inverse over-dispersion"},
-            {.name = "exposure", .required = false, .default_value = 1.0, .help = "factor on the mean of each row"}}};
+    return {.traits = {.name = "negative-binomial",
+                       .response = ResponseKind::count,
+                       .log_concave = true,
+                       .super_gaussian = true},
+            .formula = "NegativeBinomial(y | mean mu = exposure exp(eta), variance mu + mu^2/shape)",
+            .summary = "over-dispersed counts with a known exposure, log link",
+            .arguments = {{.name = "shape", .learnable = true, .help = "inverse over-dispersion"}, exposure_argument()},
+            .link = Link::log};
   }
 
   // log(shape + mu) = log shape + softplus(eta - centre), centre = log(shape/exposure).

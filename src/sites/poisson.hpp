@@ -5,6 +5,7 @@
 #include "sites/distributions.hpp"
 #include "sites/likelihood.hpp"
 #include "sites/lognormal.hpp"
+#include "sites/row_arguments.hpp"
 
 #include <cmath>
 
@@ -14,12 +15,11 @@ struct Poisson {
   static constexpr int argument_count = 1;
 
   static LikelihoodInfo info() {
-    return {
-        .traits = {.name = "poisson", .response = ResponseKind::count, .log_concave = true},
-        .formula = "Poisson(y | exposure exp(eta))",
-        .summary = "counts with a known exposure, log link",
-        .arguments = {
-            {.name = "exposure", .required = false, .default_value = 1.0, .help = "factor on the mean of each row"}}};
+    return {.traits = {.name = "poisson", .response = ResponseKind::count, .log_concave = true},
+            .formula = "Poisson(y | exposure exp(eta))",
+            .summary = "counts with a known exposure, log link",
+            .arguments = {exposure_argument()},
+            .link = Link::log};
   }
 
   template <class S>

@@ -28,8 +28,10 @@ struct StudentT {
     return {.traits = {.name = "student-t", .super_gaussian = true},
             .formula = "t_nu(y | eta, scale)",
             .summary = "real response with outliers",
-            .arguments = {{.name = "nu", .learnable = true, .help = "degrees of freedom"},
-                          {.name = "scale", .learnable = true, .help = "scale of the noise"}}};
+            .arguments =
+                {{.name = "nu", .learnable = true, .help = "degrees of freedom", .starting_value = 4.0},
+                 {.name = "scale", .learnable = true, .help = "scale of the noise", .role = ArgumentRole::noise_scale}},
+            .link = Link::identity};
   }
 
   template <class S>

@@ -17,18 +17,6 @@ constexpr double largest_response = 1e100;
 
 bool whole(double value) { return std::floor(value) == value; }
 
-bool accepts(ArgumentKind kind, double value) {
-  switch (kind) {
-    case ArgumentKind::positive:
-      return std::isfinite(value) && value > 0.0;
-    case ArgumentKind::count:
-      return std::isfinite(value) && value > 0.0 && whole(value);
-    case ArgumentKind::flag:
-      return value == 0.0 || value == 1.0;
-  }
-  return false;
-}
-
 std::string_view expected(ArgumentKind kind) {
   switch (kind) {
     case ArgumentKind::positive:
@@ -80,6 +68,18 @@ void check_values(const std::string& likelihood, const SiteArgumentInfo& argumen
 }
 
 }  // namespace
+
+bool accepts(ArgumentKind kind, double value) {
+  switch (kind) {
+    case ArgumentKind::positive:
+      return std::isfinite(value) && value > 0.0;
+    case ArgumentKind::count:
+      return std::isfinite(value) && value > 0.0 && whole(value);
+    case ArgumentKind::flag:
+      return value == 0.0 || value == 1.0;
+  }
+  return false;
+}
 
 void refuse_response(const std::string& likelihood, Index row, double value, const std::string& expected) {
   throw InvalidModel(fmt::format("{}: response of row {} is {}; expected {}", likelihood, row, value, expected));

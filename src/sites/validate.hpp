@@ -13,6 +13,9 @@ namespace gaussmith {
 [[nodiscard]] std::vector<SiteParameter> complete_arguments(const LikelihoodInfo& info, Index rows,
                                                             const SiteArguments& arguments);
 
+/// Whether an argument of that kind may have this value.
+[[nodiscard]] bool accepts(ArgumentKind kind, double value);
+
 /// Throws InvalidModel unless every response is finite and of the likelihood's kind.
 void check_responses(const LikelihoodInfo& info, const Vector& responses);
 

@@ -3,6 +3,7 @@
 
 #include "sites/atoms/exponential.hpp"
 #include "sites/likelihood.hpp"
+#include "sites/row_arguments.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -17,11 +18,7 @@ struct Weibull {
             .formula = "shape exp(eta) y^(shape-1) exp(-exp(eta) y^shape); censored rows: exp(-exp(eta) y^shape)",
             .summary = "survival times with a rising or falling hazard, right-censored or not",
             .arguments = {{.name = "shape", .learnable = true, .help = "above 1 the hazard rises with time"},
-                          {.name = "censored",
-                           .kind = ArgumentKind::flag,
-                           .required = false,
-                           .default_value = 0.0,
-                           .help = "1 where the time is a lower limit"}}};
+                          censored_argument()}};
   }
 
   template <class S>

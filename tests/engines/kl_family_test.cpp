@@ -293,6 +293,7 @@ TEST(KlFamily, WarmStartsTakeThePlaceOfTheFirstOfSeveral) {
     EXPECT_NE(warm.report().message.find("best of 6 starts, the first of them warm"), std::string::npos)
         << warm.report().message;
     EXPECT_NE(warm.report().message.find("may be local"), std::string::npos) << warm.report().message;
+    EXPECT_TRUE(warm.report().local_optimum);
     // Begun at an optimum, no start can end below it.
     EXPECT_GE(warm.log_evidence().value, cold.log_evidence().value - 1e-9);
     EXPECT_LT(warm.report().iterations, cold.report().iterations);

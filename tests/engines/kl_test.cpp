@@ -368,6 +368,7 @@ TEST(Kl, KeepsTheBestOfSeveralStartsWhereOptimaCompete) {
   ASSERT_TRUE(several.report().converged()) << several.report().brief();
   EXPECT_GE(several.log_evidence().value, single.log_evidence().value - 1e-12);
   EXPECT_NE(several.report().message.find("local"), std::string::npos);
+  EXPECT_TRUE(several.report().local_optimum);
   EXPECT_NE(several.report().message.find("best of 5 starts"), std::string::npos);
   EXPECT_GT(several.report().iterations, single.report().iterations);
   // Every start reaches a bound below the evidence.

@@ -302,6 +302,7 @@ TEST(Families, BadNamesAndSizesAreRefused) {
   EXPECT_THROW((void)with_file("0 0\n1 one\n2 2\n3 3\n"), InvalidOption);     // Not numbers.
   const FamilyFit band = fit(model, "banded:1");
   EXPECT_NEAR(with_file("# a band\n0 0\n0 1\n1 1\n1 2\n2 2\n2 3\n3 3\n").bound, band.bound, 1e-9);
+  EXPECT_THROW((void)parse_family("sparse:" + ::testing::TempDir()), InvalidOption);  // A directory.
   DenseGaussian singular{Vector::Zero(4), Matrix::Ones(4, 4)};
   Model other = model;
   other.prior = singular;

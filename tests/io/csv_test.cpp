@@ -1,7 +1,7 @@
 #include "io/csv.hpp"
 
 #include "gaussmith/errors.hpp"
-#include "io/test_files.hpp"
+#include "support/test_files.hpp"
 
 #include <gtest/gtest.h>
 

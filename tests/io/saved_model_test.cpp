@@ -26,13 +26,13 @@ SavedModel saved_from(const Problem& problem, const Run& run, Index features, co
     column.name = "x" + std::to_string(j);
     column.mean = 0.1;
     column.sd = 1.0 / 3.0;
-    saved.features.columns.push_back(column);
+    saved.coding.features.columns.push_back(column);
   }
-  saved.target.column = "y, \"quoted\"";
-  saved.target.kind = ResponseKind::real;
-  saved.training_rows = 3;
-  saved.argument_columns["exposure"] = "e";
-  saved.offset_column = "o";
+  saved.coding.target.column = "y, \"quoted\"";
+  saved.coding.target.kind = ResponseKind::real;
+  saved.coding.training_rows = 3;
+  saved.coding.argument_columns["exposure"] = "e";
+  saved.coding.offset_column = "o";
   return saved;
 }
 
@@ -77,23 +77,23 @@ TEST(SavedModelFile, KeepsEveryField) {
   level.type = ColumnType::text;
   level.levels = {"blue", "red"};
   level.drop_first_level = true;
-  model.features.columns = {level};
-  model.target.kind = ResponseKind::sign;
-  model.target.negative = "no";
-  model.target.positive = "yes";
+  model.coding.features.columns = {level};
+  model.coding.target.kind = ResponseKind::sign;
+  model.coding.target.negative = "no";
+  model.coding.target.positive = "yes";
   model.converged = false;
   const SavedModel read = parse_saved_model(format_saved_model(model), "m.gsm");
-  EXPECT_EQ(read.features.columns.at(0).levels, level.levels);
-  EXPECT_TRUE(read.features.columns.at(0).drop_first_level);
-  EXPECT_EQ(read.features.columns.at(0).type, ColumnType::text);
-  EXPECT_EQ(read.target.column, model.target.column);
-  EXPECT_EQ(read.target.kind, ResponseKind::sign);
-  EXPECT_EQ(read.target.label(1.0), "yes");
+  EXPECT_EQ(read.coding.features.columns.at(0).levels, level.levels);
+  EXPECT_TRUE(read.coding.features.columns.at(0).drop_first_level);
+  EXPECT_EQ(read.coding.features.columns.at(0).type, ColumnType::text);
+  EXPECT_EQ(read.coding.target.column, model.coding.target.column);
+  EXPECT_EQ(read.coding.target.kind, ResponseKind::sign);
+  EXPECT_EQ(read.coding.target.label(1.0), "yes");
   EXPECT_EQ(read.log_evidence.value, model.log_evidence.value);
   EXPECT_EQ(read.log_evidence.kind, model.log_evidence.kind);
-  EXPECT_EQ(read.argument_columns.at("exposure"), "e");
-  EXPECT_EQ(read.offset_column, "o");
-  EXPECT_EQ(read.training_rows, 3);
+  EXPECT_EQ(read.coding.argument_columns.at("exposure"), "e");
+  EXPECT_EQ(read.coding.offset_column, "o");
+  EXPECT_EQ(read.coding.training_rows, 3);
   EXPECT_EQ(read.library_version, "0.1.0");
   EXPECT_FALSE(read.converged);
 }
@@ -180,7 +180,7 @@ TEST(SavedModelFile, OtherFilesAndVersionsAreRefused) {
 
 TEST(SavedModelFile, CodingsMustSuitThePrior) {
   SavedModel model = process_model();
-  model.features.columns.push_back(model.features.columns.front());
+  model.coding.features.columns.push_back(model.coding.features.columns.front());
   EXPECT_NE(complaint(format_saved_model(model)).find("the coding gives 2 features"), std::string::npos);
   model = process_model();
   model.fitted.dual.conservativeResize(2);

@@ -1,7 +1,7 @@
 #include "io/svmlight.hpp"
 
 #include "gaussmith/errors.hpp"
-#include "io/test_files.hpp"
+#include "support/test_files.hpp"
 
 #include <gtest/gtest.h>
 

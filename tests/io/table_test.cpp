@@ -1,7 +1,7 @@
 #include "gaussmith/tables.hpp"
 
 #include "gaussmith/errors.hpp"
-#include "io/test_files.hpp"
+#include "support/test_files.hpp"
 
 #include <gtest/gtest.h>
 
@@ -85,7 +85,7 @@ TEST(CompleteRows, OffendingCellMovesWithItsRow) {
   const Table table = parse_table("a,b\n,x\n1,2\n1,y\n", "t.csv");
   const CompleteRows complete = complete_rows(table, {"a"}, true);
   EXPECT_EQ(complete.table.column("b").first_text_row, 1);
-  EXPECT_TRUE(fails_with<InvalidFile>([&] { return extra_column(complete.table, "b", ExtraKind::offset); },
+  EXPECT_TRUE(fails_with<InvalidFile>([&] { return number_column(complete.table, "b"); },
                                       {"t.csv, line 4", "column \"b\"", "\"y\" is not a number"}));
 }
 
@@ -116,23 +116,25 @@ TEST(CompleteRows, SparseTablesPassThrough) {
   EXPECT_EQ(complete.table.rows(), 2);
 }
 
-TEST(ExtraColumn, EachKindHasItsDomain) {
+TEST(ArgumentColumn, EachArgumentHasItsDomain) {
   const Table table = parse_table("t,e,c,o\n1,0.5,0,-1\n3,2,1,0\n", "t.csv");
-  EXPECT_EQ(extra_column(table, "t", ExtraKind::trials), Vector({{1.0, 3.0}}));
-  EXPECT_EQ(extra_column(table, "e", ExtraKind::exposure), Vector({{0.5, 2.0}}));
-  EXPECT_EQ(extra_column(table, "c", ExtraKind::censored), Vector({{0.0, 1.0}}));
-  EXPECT_EQ(extra_column(table, "o", ExtraKind::offset), Vector({{-1.0, 0.0}}));
-  const auto extra = [&](const char* name, ExtraKind kind) {
-    return [&table, name, kind] { return extra_column(table, name, kind); };
+  const auto argument = [&](const char* column, const char* name) {
+    return [&table, column, name] { return argument_column(table, column, *find_column_argument(name)); };
   };
-  EXPECT_TRUE(fails_with<InvalidFile>(extra("e", ExtraKind::trials), {"line 2", "column \"e\"", "0.5", "trials"}));
-  EXPECT_TRUE(fails_with<InvalidFile>(extra("c", ExtraKind::trials), {"line 2", "0 is not", "from 1"}));
-  EXPECT_TRUE(fails_with<InvalidFile>(extra("o", ExtraKind::exposure), {"line 2", "-1", "exposure", "above 0"}));
-  EXPECT_TRUE(fails_with<InvalidFile>(extra("t", ExtraKind::censored), {"line 3", "3", "0 (seen) or 1 (censored)"}));
-  EXPECT_TRUE(fails_with<InvalidFile>(extra("z", ExtraKind::offset), {"no column \"z\"", "t, e, c, o"}));
+  EXPECT_EQ(argument("t", "trials")(), Vector({{1.0, 3.0}}));
+  EXPECT_EQ(argument("e", "exposure")(), Vector({{0.5, 2.0}}));
+  EXPECT_EQ(argument("c", "censored")(), Vector({{0.0, 1.0}}));
+  EXPECT_EQ(number_column(table, "o"), Vector({{-1.0, 0.0}}));
+  EXPECT_TRUE(fails_with<InvalidFile>(argument("e", "trials"), {"line 2", "column \"e\"", "0.5", "trials"}));
+  EXPECT_TRUE(fails_with<InvalidFile>(argument("c", "trials"), {"line 2", "0 is not", "from 1"}));
+  EXPECT_TRUE(fails_with<InvalidFile>(argument("o", "exposure"), {"line 2", "-1", "exposure", "above 0"}));
+  EXPECT_TRUE(fails_with<InvalidFile>(argument("t", "censored"), {"line 3", "3", "0 (seen) or 1 (censored)"}));
+  EXPECT_TRUE(fails_with<InvalidFile>([&] { return number_column(table, "z"); }, {"no column \"z\"", "t, e, c, o"}));
+  const SiteArgumentInfo& shared = *find_likelihood("gaussian")->find("variance");
+  EXPECT_TRUE(fails_with<InvalidOption>([&] { return argument_column(table, "e", shared); }, {"variance"}));
   const Table holes = parse_table("o,x\n1,1\n,1\n", "t.csv");
-  EXPECT_TRUE(fails_with<InvalidFile>([&] { return extra_column(holes, "o", ExtraKind::offset); },
-                                      {"line 3", "column \"o\"", "missing"}));
+  EXPECT_TRUE(
+      fails_with<InvalidFile>([&] { return number_column(holes, "o"); }, {"line 3", "column \"o\"", "missing"}));
 }
 
 }  // namespace

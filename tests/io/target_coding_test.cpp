@@ -1,6 +1,6 @@
 #include "gaussmith/errors.hpp"
 #include "gaussmith/tables.hpp"
-#include "io/test_files.hpp"
+#include "support/test_files.hpp"
 
 #include <gtest/gtest.h>
 

@@ -104,8 +104,35 @@ TEST(SiteValidation, OnlyLearnableParametersHaveDerivatives) {
 TEST(SiteValidation, CatalogueLinesAreComplete) {
   for (const LikelihoodInfo& line : likelihood_catalogue()) {
     EXPECT_FALSE(line.formula.empty() || line.summary.empty()) << line.traits.name;
-    for (const SiteArgumentInfo& argument : line.arguments) EXPECT_FALSE(argument.help.empty()) << argument.name;
+    EXPECT_EQ(find_likelihood(line.traits.name), &line);
+    for (const SiteArgumentInfo& argument : line.arguments) {
+      EXPECT_FALSE(argument.help.empty()) << argument.name;
+      EXPECT_EQ(line.find(argument.name), &argument);
+    }
+    EXPECT_EQ(line.find("colour"), nullptr);
   }
+  EXPECT_EQ(find_likelihood("probit"), nullptr);
+}
+
+TEST(SiteValidation, ArgumentsOfOneNameMeanTheSameEverywhere) {
+  std::vector<std::string> names;
+  for (const ColumnArgument& known : column_arguments()) {
+    names.push_back(known.info->name);
+    EXPECT_EQ(find_column_argument(known.info->name), known.info);
+    for (const std::string& likelihood : known.likelihoods) {
+      const SiteArgumentInfo* argument = find_likelihood(likelihood)->find(known.info->name);
+      ASSERT_NE(argument, nullptr);
+      EXPECT_EQ(argument->kind, known.info->kind);
+      EXPECT_EQ(argument->role, known.info->role);
+      EXPECT_EQ(argument->column->holds, known.info->column->holds);
+      EXPECT_EQ(argument->column->cell, known.info->column->cell);
+    }
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"trials", "exposure", "censored"}));
+  EXPECT_EQ(find_column_argument("variance"), nullptr);
+  const Sites custom = observe(CustomLikelihood{.log_density = [](double eta, double) { return -eta * eta; }}, one(0));
+  EXPECT_EQ(find_argument(*custom, "scale"), nullptr);
+  EXPECT_EQ(find_argument(*observe("cauchy", one(0), {{"scale", one(1)}}), "scale")->role, ArgumentRole::noise_scale);
 }
 
 }  // namespace

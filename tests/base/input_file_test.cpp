@@ -1,7 +1,7 @@
-#include "io/input_file.hpp"
+#include "base/input_file.hpp"
 
 #include "gaussmith/errors.hpp"
-#include "io/test_files.hpp"
+#include "support/test_files.hpp"
 
 #include <gtest/gtest.h>
 
@@ -74,7 +74,9 @@ TEST(InputFile, GzipCutOffAnywhereIsRefused) {
 
 TEST(InputFile, DamagedGzipIsRefused) {
   const TemporaryDirectory directory;
-  std::string packed = content_of(directory.write_gzip("whole.gz", std::string(5000, 'x') + "\nabc\n"));
+  std::string text(5000, 'x');
+  text += "\nabc\n";
+  std::string packed = content_of(directory.write_gzip("whole.gz", text));
   packed[packed.size() - 6] = static_cast<char>(packed[packed.size() - 6] ^ 0x55);  // In the stored CRC.
   const auto file = directory.write("bad.csv.gz", packed);
   EXPECT_TRUE(fails_with<InvalidFile>([&] { return lines_of(file); }, {"bad.csv.gz", "damaged gzip"}));

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-namespace gaussmith::app {
+namespace gaussmith {
 
 /// One bin of a reliability table: predicted probabilities in [lower, upper).
 struct ReliabilityBin {
@@ -23,6 +23,7 @@ struct Coverage {
   double share = 0.0;
 };
 
+/// Scores of predictions; what does not exist for the kind of response is empty.
 struct Scores {
   Index rows = 0;
   Index censored = 0;  ///< Rows that count only for the log density.
@@ -30,7 +31,7 @@ struct Scores {
   std::optional<double> mean_variance;  ///< Predictive, where it exists.
 
   // Bernoulli responses.
-  std::optional<Index> errors;
+  std::optional<Index> errors;  ///< At the threshold 1/2.
   std::optional<double> brier;
   std::optional<double> calibration_error;  ///< Mean |frequency - probability| over bins, weighted by their rows.
   std::vector<ReliabilityBin> reliability;
@@ -40,11 +41,14 @@ struct Scores {
   std::optional<double> mae;
   bool median_used = false;  ///< The mean does not exist (Cauchy); errors are those of the median.
   std::vector<Coverage> coverage;
+
+  /// Share of wrong classes, where there are classes.
+  [[nodiscard]] std::optional<double> error_rate() const;
 };
 
-/// Scores of predictions for responses of that kind; `censored` is empty or 1 for censored rows. Errors use the
-/// predictive mean; coverage uses P(Y <= y), for discrete responses in its mid form P(Y <= y) - P(Y = y) / 2.
-[[nodiscard]] Scores score(const Prediction& prediction, const Vector& responses, ResponseKind kind,
-                           const Vector& censored);
+/// Scores of predictions for these responses, one a row; the likelihood of the prediction says what they are and which
+/// of them are censored. Errors use the predictive mean; coverage uses P(Y <= y), for discrete responses in its mid
+/// form P(Y <= y) - P(Y = y) / 2. Throws InvalidModel where the prediction has latent quantities only.
+[[nodiscard]] Scores score(const Prediction& prediction, const Vector& responses);
 
-}  // namespace gaussmith::app
+}  // namespace gaussmith

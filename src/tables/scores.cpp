@@ -1,9 +1,9 @@
-#include "scores.hpp"
+#include "gaussmith/scores.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-namespace gaussmith::app {
+namespace gaussmith {
 
 namespace {
 
@@ -40,6 +40,17 @@ void score_signs(const Vector& probability, const Vector& responses, Scores& out
   out.errors = errors;
   out.brier = brier / static_cast<double>(rows);
   out.calibration_error = calibration_error / static_cast<double>(rows);
+}
+
+/// 1 for censored rows; empty where the likelihood knows no censoring.
+Vector censored_rows(const SiteBlock& likelihood) {
+  for (const SiteParameter& parameter : likelihood.parameters()) {
+    const SiteArgumentInfo* info = find_argument(likelihood, parameter.name);
+    if (info != nullptr && info->role == ArgumentRole::censoring) {
+      return parameter.values.size() == 1 ? Vector::Constant(likelihood.size(), parameter.values[0]) : parameter.values;
+    }
+  }
+  return {};
 }
 
 void score_numbers(const Prediction& prediction, const Vector& responses, ResponseKind kind, const Vector& censored,
@@ -85,7 +96,14 @@ void score_numbers(const Prediction& prediction, const Vector& responses, Respon
 
 }  // namespace
 
-Scores score(const Prediction& prediction, const Vector& responses, ResponseKind kind, const Vector& censored) {
+std::optional<double> Scores::error_rate() const {
+  if (!errors) {
+    return std::nullopt;
+  }
+  return static_cast<double>(*errors) / static_cast<double>(rows);
+}
+
+Scores score(const Prediction& prediction, const Vector& responses) {
   Scores out;
   out.rows = responses.size();
   const Vector log_density = prediction.log_density(responses);
@@ -94,12 +112,14 @@ Scores score(const Prediction& prediction, const Vector& responses, ResponseKind
   if (variance.allFinite()) {
     out.mean_variance = variance.mean();
   }
+  const SiteBlock& likelihood = *prediction.likelihood();
+  const ResponseKind kind = likelihood.traits().response;
   if (kind == ResponseKind::sign) {
     score_signs(prediction.response_probability(), responses, out);
   } else {
-    score_numbers(prediction, responses, kind, censored, log_density, out);
+    score_numbers(prediction, responses, kind, censored_rows(likelihood), log_density, out);
   }
   return out;
 }
 
-}  // namespace gaussmith::app
+}  // namespace gaussmith

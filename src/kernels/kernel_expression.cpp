@@ -1,6 +1,6 @@
-#include "kernel_expression.hpp"
+#include "gaussmith/kernel_expression.hpp"
 
-#include "gaussmith/errors.hpp"
+#include "base/spelling.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,7 +9,7 @@
 #include <charconv>
 #include <cmath>
 
-namespace gaussmith::app {
+namespace gaussmith {
 
 namespace {
 
@@ -25,6 +25,12 @@ const KernelInfo* find_kernel(std::string_view name) {
   return nullptr;
 }
 
+/// None for a name that does not exist, which make_kernel() refuses.
+std::vector<KernelArgumentInfo> arguments_of(std::string_view name) {
+  const KernelInfo* info = find_kernel(name);
+  return info == nullptr ? std::vector<KernelArgumentInfo>() : info->arguments;
+}
+
 bool has_ard_argument(const KernelInfo& info) {
   return std::any_of(info.arguments.begin(), info.arguments.end(), [](const auto& a) { return a.per_dimension; });
 }
@@ -32,7 +38,7 @@ bool has_ard_argument(const KernelInfo& info) {
 /// Recursive descent over "a+b*(c+d)".
 class Parser {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  Parser(std::string_view text, Spelling spelling) : text_(text), option_(option_name("kernel", spelling)) {}
 
   KernelExpression whole() {
     KernelExpression result = chain('+', 0);
@@ -44,8 +50,8 @@ class Parser {
 
  private:
   [[noreturn]] void fail(const std::string& cause) const {
-    throw InvalidOption(fmt::format(
-        "--kernel {}: {} at position {}; expected names joined by + and *, e.g. se-ard+linear", text_, cause, at_ + 1));
+    throw InvalidOption(fmt::format("{} {}: {} at position {}; expected names joined by + and *, e.g. se-ard+linear",
+                                    option_, text_, cause, at_ + 1));
   }
 
   KernelExpression chain(char join, int depth) {
@@ -96,13 +102,13 @@ class Parser {
         }
       }
       throw InvalidOption(
-          fmt::format("--kernel: unknown kernel \"{}\"; accepted: {}, joined by + and *, with -ard for "
+          fmt::format("{}: unknown kernel \"{}\"; accepted: {}, joined by + and *, with -ard for "
                       "one length-scale a feature",
-                      name, fmt::join(names, ", ")));
+                      option_, name, fmt::join(names, ", ")));
     }
     if (ard && !has_ard_argument(*info)) {
       throw InvalidOption(
-          fmt::format("--kernel: {} has no parameter by feature, so {} does not exist; use {}", plain, name, plain));
+          fmt::format("{}: {} has no parameter by feature, so {} does not exist; use {}", option_, plain, name, plain));
     }
     KernelExpression leaf;
     leaf.name = plain;
@@ -126,6 +132,7 @@ class Parser {
   }
 
   std::string_view text_;
+  std::string option_;
   std::size_t at_ = 0;
 };
 
@@ -145,52 +152,40 @@ bool split_index(std::string_view text, std::string_view& name, Index& index) {
   return code == std::errc() && end == digits.data() + digits.size() && index >= 0;
 }
 
-double default_of(const KernelInfo& info, std::string_view argument) {
-  for (const auto& known : info.arguments) {
-    if (known.name == argument) {
-      return known.default_value;
-    }
-  }
-  return 1.0;
-}
-
 }  // namespace
 
-KernelExpression parse_kernel(std::string_view text) { return Parser(text).whole(); }
+KernelExpression parse_kernel(std::string_view text, Spelling spelling) { return Parser(text, spelling).whole(); }
 
-bool set_argument(KernelExpression& kernel, std::string_view name, const std::vector<double>& values, Index columns) {
-  const auto dot = name.find('.');
+bool KernelExpression::set(std::string_view parameter, const std::vector<double>& values, Index columns,
+                           Spelling spelling) {
+  const auto dot = parameter.find('.');
   std::string_view head;
   Index index = -1;
-  if (!split_index(name.substr(0, dot), head, index)) {
+  if (!split_index(parameter.substr(0, dot), head, index)) {
     return false;
   }
   if (dot != std::string_view::npos) {
-    if (head != "terms" || index < 0 || index >= static_cast<Index>(kernel.terms.size())) {
+    if (head != "terms" || index < 0 || index >= static_cast<Index>(terms.size())) {
       return false;
     }
-    return set_argument(kernel.terms[static_cast<std::size_t>(index)], name.substr(dot + 1), values, columns);
+    return terms[static_cast<std::size_t>(index)].set(parameter.substr(dot + 1), values, columns, spelling);
   }
-  const KernelInfo* info = find_kernel(kernel.name);
-  if (info == nullptr) {
-    return false;
-  }
-  const auto argument =
-      std::find_if(info->arguments.begin(), info->arguments.end(), [&](const auto& a) { return a.name == head; });
-  if (argument == info->arguments.end()) {
+  const auto known = arguments_of(name);
+  const auto argument = std::find_if(known.begin(), known.end(), [&](const auto& a) { return a.name == head; });
+  if (argument == known.end()) {
     return false;
   }
   const auto width = static_cast<std::size_t>(columns);
   if (index >= 0 || values.size() > 1) {
     if (!argument->per_dimension) {
-      throw InvalidOption(fmt::format("--set kernel.{} takes one number", head));
+      throw InvalidOption(fmt::format("{} takes one number", setting_name(fmt::format("kernel.{}", head), spelling)));
     }
     if (index >= columns || (index < 0 && values.size() != width) || (index >= 0 && values.size() != 1)) {
-      throw InvalidOption(
-          fmt::format("--set kernel.{}: there are {} coded features; give one number, or {}", name, columns, columns));
+      throw InvalidOption(fmt::format("{}: there are {} coded features; give one number, or {}",
+                                      setting_name(fmt::format("kernel.{}", parameter), spelling), columns, columns));
     }
   }
-  std::vector<double>& stored = kernel.arguments[std::string(head)];
+  std::vector<double>& stored = arguments[std::string(head)];
   if (index < 0) {
     stored = values;
     return true;
@@ -202,20 +197,20 @@ bool set_argument(KernelExpression& kernel, std::string_view name, const std::ve
   return true;
 }
 
-void suggest_arguments(KernelExpression& kernel, const Matrix& inputs, double response_scale) {
-  if (!kernel.terms.empty()) {
-    const bool is_sum = kernel.name == "sum";
-    const double share = is_sum ? response_scale / std::sqrt(static_cast<double>(kernel.terms.size())) : response_scale;
-    for (std::size_t i = 0; i < kernel.terms.size(); ++i) {
-      suggest_arguments(kernel.terms[i], inputs, is_sum || i == 0 ? share : 1.0);
+void KernelExpression::start_from(const Matrix& inputs, double response_scale) {
+  if (!terms.empty()) {
+    const bool is_sum = name == "sum";
+    const double share = is_sum ? response_scale / std::sqrt(static_cast<double>(terms.size())) : response_scale;
+    for (std::size_t i = 0; i < terms.size(); ++i) {
+      terms[i].start_from(inputs, is_sum || i == 0 ? share : 1.0);
     }
     return;
   }
-  const bool stationary = kernel.name == "se" || kernel.name == "rq" || kernel.name.starts_with("matern");
-  if (stationary || kernel.name == "periodic") {
-    kernel.arguments.try_emplace("signal_sd", std::vector<double>{response_scale});
+  const bool stationary = name == "se" || name == "rq" || name.starts_with("matern");
+  if (stationary || name == "periodic") {
+    arguments.try_emplace("signal_sd", std::vector<double>{response_scale});
   }
-  if (!stationary || kernel.arguments.contains("lengthscale")) {
+  if (!stationary || arguments.contains("lengthscale")) {
     return;
   }
   const double spread = std::sqrt(static_cast<double>(inputs.cols()));
@@ -226,58 +221,55 @@ void suggest_arguments(KernelExpression& kernel, const Matrix& inputs, double re
     const double sd = std::sqrt(variance);
     scales.push_back(spread * (sd > 1e-12 && std::isfinite(sd) ? sd : 1.0));
   }
-  if (!kernel.ard) {
+  if (!ard) {
     double sum = 0.0;
     for (const double scale : scales) {
       sum += scale;
     }
     scales = {sum / static_cast<double>(scales.size())};
   }
-  kernel.arguments["lengthscale"] = scales;
+  arguments["lengthscale"] = scales;
 }
 
-KernelHandle build_kernel(const KernelExpression& kernel, Index columns) {
-  if (!kernel.terms.empty()) {
-    std::vector<KernelHandle> terms;
-    for (const auto& term : kernel.terms) {
-      terms.push_back(build_kernel(term, columns));
+KernelHandle KernelExpression::build(Index columns) const {
+  if (!terms.empty()) {
+    std::vector<KernelHandle> built;
+    built.reserve(terms.size());
+    for (const KernelExpression& term : terms) {
+      built.push_back(term.build(columns));
     }
-    return kernel.name == "sum" ? sum(std::move(terms)) : product(std::move(terms));
+    return name == "sum" ? sum(std::move(built)) : product(std::move(built));
   }
-  KernelArguments arguments = kernel.arguments;
-  if (kernel.ard) {
-    const KernelInfo& info = *find_kernel(kernel.name);
-    for (const auto& argument : info.arguments) {
+  KernelArguments complete = arguments;
+  if (ard) {
+    for (const auto& argument : arguments_of(name)) {
       if (!argument.per_dimension) {
         continue;
       }
-      std::vector<double>& values = arguments[std::string(argument.name)];
+      std::vector<double>& values = complete[std::string(argument.name)];
       if (values.size() <= 1) {
         values.assign(static_cast<std::size_t>(columns), values.empty() ? argument.default_value : values.front());
       }
     }
   }
-  return make_kernel(kernel.name, arguments);
+  return make_kernel(name, complete);
 }
 
-std::string default_arguments(const KernelExpression& kernel) {
+std::string KernelExpression::defaults() const {
   std::vector<std::string> found;
-  if (!kernel.terms.empty()) {
-    for (std::size_t i = 0; i < kernel.terms.size(); ++i) {
-      const std::string inner = default_arguments(kernel.terms[i]);
-      if (!inner.empty()) {
-        found.push_back(fmt::format("{} ({})", inner, kernel.terms[i].name));
-      }
+  for (const KernelExpression& term : terms) {
+    if (const std::string inner = term.defaults(); !inner.empty()) {
+      found.push_back(fmt::format("{} ({})", inner, term.name));
     }
-    return fmt::format("{}", fmt::join(found, ", "));
   }
-  const KernelInfo& info = *find_kernel(kernel.name);
-  for (const auto& argument : info.arguments) {
-    if (!kernel.arguments.contains(argument.name)) {
-      found.push_back(fmt::format("{} = {}", argument.name, default_of(info, argument.name)));
+  if (terms.empty()) {
+    for (const auto& argument : arguments_of(name)) {
+      if (!arguments.contains(argument.name)) {
+        found.push_back(fmt::format("{} = {}", argument.name, argument.default_value));
+      }
     }
   }
   return fmt::format("{}", fmt::join(found, ", "));
 }
 
-}  // namespace gaussmith::app
+}  // namespace gaussmith

@@ -1,4 +1,4 @@
-#include "io/input_file.hpp"
+#include "base/input_file.hpp"
 
 #include "gaussmith/errors.hpp"
 

@@ -1,0 +1,130 @@
+#include "fit_options.hpp"
+
+#include "gaussmith/errors.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace gaussmith::app {
+
+namespace {
+
+constexpr const char* table_group = "Data and model from a table";
+constexpr const char* inference_group = "Inference and learning";
+
+void add_table_options(CLI::App& app, TableArguments& table) {
+  const auto add = [&app](const std::string& name, auto& value, const std::string& help, const char* type) {
+    return app.add_option(name, value, help)->group(table_group)->type_name(type);
+  };
+  const auto add_flag = [&app](const std::string& name, bool& value, const std::string& help) {
+    app.add_flag(name, value, help)->group(table_group);
+  };
+  TableModelOptions& model = table.model;
+  add("--data", table.data, "Table: CSV with a header, or LIBSVM text (.svm, .libsvm); gzip is recognised", "FILE");
+  add("--target", model.target, "Column of the responses (CSV)", "COLUMN");
+  add("--features", model.features, "Columns of the features, a,b,c (default: all others)", "COLUMNS")->delimiter(',');
+  add("--categorical", table.categorical, "Columns whose numbers are names of categories, a,b,c", "COLUMNS")
+      ->delimiter(',');
+  add("--likelihood", model.likelihood, "One of `gaussmith likelihoods`", "NAME");
+  add("--prior", model.prior, "gp (with --kernel) or isotropic (a linear model with an intercept)", "NAME")
+      ->check(CLI::IsMember({"gp", "isotropic"}));
+  add("--kernel", model.kernel,
+      "One of `gaussmith kernels`; NAME-ard has one length-scale a feature; + and * join (default: se)", "NAME");
+  add("--mean", table.mean, "Constant mean of the gp: a number, or auto for the level of the data (default: 0)",
+      "VALUE");
+  for (const ColumnArgument& argument : column_arguments()) {
+    add("--" + argument.info->name, table.argument_columns[argument.info->name],
+        fmt::format("Column with {} ({})", argument.info->column->holds, fmt::join(argument.likelihoods, ", ")),
+        "COLUMN");
+  }
+  add("--offset", model.offset_column, "Column added to the latent function", "COLUMN");
+  add_flag("--standardize", model.standardize, "Scale numeric features to mean 0 and sd 1; kept with the model");
+  add_flag("--drop-missing", model.drop_missing, "Leave out rows with missing cells instead of refusing them");
+  add_flag("--no-intercept", table.no_intercept, "Linear model without the column of ones");
+}
+
+void add_inference_options(CLI::App& app, FitArguments& arguments) {
+  const auto add = [&app](const std::string& name, auto& value, const std::string& help, const char* type) {
+    return app.add_option(name, value, help)->group(inference_group)->type_name(type);
+  };
+  const auto add_repeated = [&add](const std::string& name, auto& value, const std::string& help, const char* type) {
+    return add(name, value, help, type)->expected(1)->take_all();
+  };
+  add("--method", arguments.method,
+      "One of `gaussmith methods` (default: exact for gaussian likelihoods, else laplace)", "NAME");
+  add_repeated("--set", arguments.set,
+               "NAME=VALUE: a parameter (kernel.signal_sd, kernel.lengthscale=0.5,1.2, prior.variance, "
+               "likelihood.scale) or an option (laplace.tolerance, learn.max_evaluations); may be repeated",
+               "NAME=VALUE");
+  app.add_flag("--learn", arguments.learn, "Maximise the evidence over every parameter that is not fixed")
+      ->group(inference_group);
+  add_repeated("--fix", arguments.learning.fixed, "Keep this parameter while learning; may be repeated, or a,b", "NAME")
+      ->delimiter(',');
+  add_repeated("--bounds", arguments.learning.bounds, "NAME=LOWER,UPPER for learning (default: 1e-5,1e5)",
+               "NAME=LO,HI");
+  add_repeated("--hyperprior", arguments.learning.hyperpriors, "NAME=MEDIAN,SD: log-normal prior of a parameter",
+               "NAME=MED,SD");
+  add("--restarts", arguments.learning.restarts, "Further starts of learning, drawn from --seed", "COUNT")
+      ->check(CLI::Range(0, 100000));
+  add("--form", arguments.form, "Form of the Gaussian core: auto, covariance or precision", "NAME")
+      ->check(CLI::IsMember({"auto", "covariance", "precision"}));
+}
+
+}  // namespace
+
+TableModelOptions TableArguments::options(const std::vector<Assignment>& parameters, bool learning) const {
+  TableModelOptions all = model;
+  all.intercept = !no_intercept;
+  all.learning = learning;
+  all.mean.reset();
+  if (mean != "auto") {
+    all.mean = Assignment{"--mean", "VALUE", mean}.numbers(1, "one number or auto").front();
+  }
+  for (const auto& [argument, column] : argument_columns) {
+    if (!column.empty()) {
+      all.argument_columns[argument] = column;
+    }
+  }
+  for (const Assignment& assignment : parameters) {
+    all.parameters.push_back({.name = assignment.name, .text = assignment.value});
+  }
+  return all;
+}
+
+void add_fit_options(CLI::App& app, FitArguments& arguments) {
+  add_table_options(app, arguments.table);
+  arguments.table_options =
+      app.get_options([](const CLI::Option* option) { return option->get_group() == table_group; });
+  app.add_option("--problem", arguments.problem, "A whole model as JSON, gaussmith-problem/1, instead of a table")
+      ->type_name("FILE");
+  add_inference_options(app, arguments);
+  app.add_option("--save", arguments.save, "Write the fitted model here, for predict and evaluate")->type_name("FILE");
+  app.add_flag("--loo", arguments.leave_one_out,
+               "Add leave-one-out predictions: every row's log predictive density given the others, without refitting");
+}
+
+void check_usage(const FitArguments& arguments) {
+  if (arguments.problem.empty() && arguments.table.data.empty()) {
+    throw InvalidOption("fit needs --data TABLE or --problem FILE; see gaussmith fit --help");
+  }
+  if (arguments.problem.empty() && arguments.table.model.likelihood.empty()) {
+    throw InvalidOption("--likelihood is missing; gaussmith likelihoods lists them");
+  }
+  for (const CLI::Option* option : arguments.table_options) {
+    if (!arguments.problem.empty() && option->count() > 0) {
+      throw InvalidOption(fmt::format("{} belongs to a table; a problem file is the whole model", option->get_name()));
+    }
+  }
+  if (!arguments.learn) {
+    const char* given = !arguments.learning.fixed.empty()         ? "--fix"
+                        : !arguments.learning.bounds.empty()      ? "--bounds"
+                        : !arguments.learning.hyperpriors.empty() ? "--hyperprior"
+                        : arguments.learning.restarts > 0         ? "--restarts"
+                                                                  : nullptr;
+    if (given != nullptr) {
+      throw InvalidOption(fmt::format("{} has an effect only with --learn", given));
+    }
+  }
+}
+
+}  // namespace gaussmith::app

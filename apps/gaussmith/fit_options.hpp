@@ -1,0 +1,46 @@
+#pragma once
+// What `fit` can be told.
+
+#include "assignments.hpp"
+#include "command.hpp"
+#include "gaussmith/table_model.hpp"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace gaussmith::app {
+
+/// A model from a table, as the command line writes it.
+struct TableArguments {
+  std::string data;
+  std::vector<std::string> categorical;
+  std::string mean = "0";                               ///< A number or auto.
+  bool no_intercept = false;                            ///< The option is the negation of the field.
+  std::map<std::string, std::string> argument_columns;  ///< All that the catalogue knows; empty where not given.
+  TableModelOptions model = {.spelling = Spelling::command_line};
+
+  /// The options of the model with all of the above; `parameters` are those of --set.
+  [[nodiscard]] TableModelOptions options(const std::vector<Assignment>& parameters, bool learning) const;
+};
+
+struct FitArguments {
+  TableArguments table;
+  std::string problem;
+  std::string method;
+  std::vector<std::string> set;
+  bool learn = false;
+  LearnArguments learning;
+  std::string form = "auto";
+  std::string save;
+  bool leave_one_out = false;
+  std::vector<CLI::Option*> table_options;  ///< None of them goes with --problem.
+};
+
+/// Declares the options of `fit`; `arguments` must outlive the parsing.
+void add_fit_options(CLI::App& app, FitArguments& arguments);
+
+/// Throws InvalidOption where options are missing or have no effect together.
+void check_usage(const FitArguments& arguments);
+
+}  // namespace gaussmith::app

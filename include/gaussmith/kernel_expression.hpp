@@ -1,0 +1,42 @@
+#pragma once
+// Kernels written as text: se-ard, matern32+linear, periodic*(se+white).
+
+#include "gaussmith/errors.hpp"
+#include "gaussmith/kernels.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gaussmith {
+
+/// A kernel before its parameters are complete: parse, set what is known, start the rest from data or leave it at the
+/// defaults of the catalogue, build.
+struct KernelExpression {
+  std::string name;           ///< Of the catalogue; "sum" or "product" with terms.
+  bool ard = false;           ///< One value per input column for every argument that accepts it.
+  KernelArguments arguments;  ///< What was set explicitly.
+  std::vector<KernelExpression> terms;
+
+  /// Sets a parameter by its name below "kernel.": lengthscale, lengthscale[1], terms[0].signal_sd. Several values, or
+  /// an index, make the argument ARD; `columns` is the number of input columns. False when there is no such parameter.
+  /// Throws InvalidOption for a wrong number of values.
+  bool set(std::string_view parameter, const std::vector<double>& values, Index columns,
+           Spelling spelling = Spelling::fields);
+
+  /// Starting values for learning where nothing was set: the response's scale for signal_sd, the spread of the inputs
+  /// times sqrt(columns) for the length-scales of stationary kernels.
+  void start_from(const Matrix& inputs, double response_scale);
+
+  /// The kernel over inputs of that many columns; what nothing set takes the defaults of the catalogue.
+  [[nodiscard]] KernelHandle build(Index columns) const;
+
+  /// What nothing has set yet, with the value it will have: "signal_sd = 1, lengthscale = 1".
+  [[nodiscard]] std::string defaults() const;
+};
+
+/// Parses sums of products of names and brackets; products bind closer, NAME-ard has one value per input column.
+/// Throws InvalidOption with the position or the names accepted.
+[[nodiscard]] KernelExpression parse_kernel(std::string_view text, Spelling spelling = Spelling::fields);
+
+}  // namespace gaussmith

@@ -1,0 +1,118 @@
+#pragma once
+// From a table to a model, and from a saved model and a new table to predictions.
+//
+// read_table, build_table_model, infer or learn, saved_model, save_model; later load_model, read_table, predict_table.
+
+#include "gaussmith/errors.hpp"
+#include "gaussmith/files.hpp"
+#include "gaussmith/learn.hpp"
+#include "gaussmith/model.hpp"
+#include "gaussmith/predict.hpp"
+#include "gaussmith/tables.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gaussmith {
+
+// --- Models from tables ---
+
+/// Finite numbers separated by commas; `name` stands for the option in messages. Throws InvalidOption.
+[[nodiscard]] std::vector<double> parse_numbers(std::string_view text, std::string_view name);
+
+/// A value for one parameter of a model: one number, or one a feature where the kernel takes that.
+struct ParameterSetting {
+  std::string name;                 ///< kernel.lengthscale, kernel.terms[0].signal_sd, likelihood.scale, prior.variance
+  std::vector<double> values = {};  ///< Empty: those of `text`.
+  std::string text = {};            ///< The same as parse_numbers() reads it, looked at once the name is known.
+};
+
+/// What to make of a table. Every field but the likelihood (and, for a table with named columns, the target) may stay.
+struct TableModelOptions {
+  std::string target = {};                 ///< Column of the responses; empty for LIBSVM text, whose labels they are.
+  std::vector<std::string> features = {};  ///< Columns of the features; empty: all others.
+  std::string likelihood = {};             ///< Of likelihood_catalogue().
+  std::string prior = "gp";                ///< "gp": a Gaussian process; "isotropic": w ~ N(0, prior.variance I).
+  std::string kernel = {};                 ///< Of the process, as parse_kernel() reads it; empty: se.
+  std::optional<double> mean = 0.0;        ///< Constant mean of the process; empty: the level of the data.
+  bool intercept = true;                   ///< The linear model has a leading column of ones.
+  bool standardize = false;                ///< Numeric features to mean 0 and sd 1; sparse ones only divided by the sd.
+  bool drop_missing = false;               ///< Leave rows with missing cells out instead of refusing them.
+  /// Columns with row-wise arguments of the likelihood, e.g. {"exposure", "expected"}; column_arguments() has them all.
+  std::map<std::string, std::string, std::less<>> argument_columns = {};
+  std::string offset_column = {};                 ///< Column added to eta; empty: none.
+  std::vector<ParameterSetting> parameters = {};  ///< In this order, later ones replace earlier ones.
+  /// Parameters that nothing sets start from the scale of the data, for learn(), instead of the documented defaults.
+  bool learning = false;
+  Spelling spelling = Spelling::fields;  ///< How messages call these options.
+
+  /// Throws InvalidOption for names that do not exist and options that exclude one another; needs no table.
+  void check() const;
+};
+
+/// A model made from a table, and what is needed to code new tables in the same way.
+struct TableModel {
+  Model model;
+  TableCoding coding;
+  std::vector<std::string> notes;     ///< What was done to the data, and which parameters took their defaults.
+  std::vector<std::string> warnings;  ///< Constant columns, columns that look like identifiers.
+};
+
+/// Chooses and checks rows, codes features and target, makes prior, kernel and sites. Throws InvalidOption and
+/// InvalidFile. Cost O(cells log levels); the table is used up.
+[[nodiscard]] TableModel build_table_model(Table table, const TableModelOptions& options);
+
+/// The coding of a model that came from no table: columns x1, x2, ... in the order of its inputs or of its design, the
+/// target y, row-wise arguments and the offset under their own names. Throws InvalidOption where a table cannot say
+/// enough: several blocks of sites, a process under a design, a noise scale that varies by row.
+[[nodiscard]] TableCoding plain_coding(const Model& model, Spelling spelling = Spelling::fields);
+
+/// What save_model() keeps of a fit.
+[[nodiscard]] SavedModel saved_model(const Posterior& posterior, TableCoding coding);
+[[nodiscard]] SavedModel saved_model(const Learned& learned, TableCoding coding);
+
+// --- Predictions for tables ---
+
+/// How to read a new table for this coding: text columns stay text, a LIBSVM table has the features of the old one.
+[[nodiscard]] TableOptions reading_options(const TableCoding& coding);
+
+struct TablePredictionOptions {
+  /// The table has the target, and rows censored in it count as censored; otherwise new responses are taken as fully
+  /// observed.
+  bool observed = false;
+  bool drop_missing = false;  ///< Leave rows with missing cells out instead of refusing them.
+  int threads = 1;            ///< As Run::threads.
+};
+
+/// Which columns of predictions to make besides the latent and response moments.
+struct PredictionColumns {
+  bool rows = false;                   ///< A first column `row`: the number of the row in the table, from 1.
+  std::vector<double> quantiles = {};  ///< Levels in (0, 1): columns quantile_LEVEL.
+  int samples = 0;                     ///< Draws of the response: columns sample_1, sample_2, ...
+  std::uint64_t seed = 0;              ///< Of the draws.
+};
+
+/// Predictions for the rows of a table.
+struct TablePrediction {
+  Prediction prediction;
+  std::vector<Index> rows;  ///< Where the rows predicted stood in the table, from 0.
+  TargetCoding target;      ///< Gives labels back.
+  Vector responses;         ///< Coded, for an observed table; else empty.
+  std::vector<std::string> notes;
+  std::vector<std::string> warnings;
+
+  /// latent_mean, latent_variance, mean, variance; probability and label for two classes; what `wanted` adds. NaN where
+  /// a moment does not exist.
+  [[nodiscard]] std::vector<Column> columns(const PredictionColumns& wanted = {}) const;
+};
+
+/// Codes the table as at training and predicts. Throws InvalidFile for a table that does not suit the coding, before
+/// anything is factorised, and InvalidModel for a model whose parts do not suit each other.
+[[nodiscard]] TablePrediction predict_table(const SavedModel& model, Table table,
+                                            const TablePredictionOptions& options = {});
+
+}  // namespace gaussmith

@@ -1,0 +1,245 @@
+#include "gaussmith/table_model.hpp"
+
+#include "gaussmith/errors.hpp"
+#include "gaussmith/infer.hpp"
+#include "support/test_files.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace gaussmith {
+namespace {
+
+using test::fails_with;
+
+Table counts() {
+  return parse_table("x,expected,deaths,town\n0.5,2,3,Ulm\n1.5,4,2,Bonn\n-1,1,0,Ulm\n0,3,4,Bonn\n", "counts.csv");
+}
+
+Table numbers() { return parse_table("x,z,y\n0.1,1,1.5\n0.7,2,2.5\n1.3,4,0.5\n2.0,3,3.5\n", "numbers.csv"); }
+
+TableModelOptions options(const char* likelihood, const char* target) {
+  TableModelOptions chosen;
+  chosen.likelihood = likelihood;
+  chosen.target = target;
+  return chosen;
+}
+
+double value_of(const Model& model, const std::string& name) {
+  for (const Parameter& parameter : model.parameters()) {
+    if (parameter.name == name) return parameter.value;
+  }
+  return std::nan("");
+}
+
+double log_evidence(const Model& model) { return infer(model, Laplace{}).log_evidence().value; }
+
+TEST(TableModel, AProcessAsBuiltByHand) {
+  TableModelOptions chosen = options("gaussian", "y");
+  chosen.kernel = "se-ard + white";
+  chosen.mean = 0.3;
+  chosen.parameters = {{"kernel.terms[0].lengthscale", {0.5, 2.0}}, {"likelihood.variance", {0.1}}};
+  const TableModel built = build_table_model(numbers(), chosen);
+  GaussianProcess process;
+  process.inputs = Matrix{{0.1, 1.0}, {0.7, 2.0}, {1.3, 4.0}, {2.0, 3.0}};
+  process.kernel = sum({make_kernel("se", {{"lengthscale", {0.5, 2.0}}}), make_kernel("white")});
+  process.mean = 0.3;
+  Model by_hand;
+  by_hand.prior = process;
+  by_hand.sites = {observe("gaussian", Vector{{1.5, 2.5, 0.5, 3.5}}, {{"variance", one(0.1)}})};
+  EXPECT_EQ(log_evidence(built.model), log_evidence(by_hand));
+  ASSERT_EQ(built.notes.size(), 1U);
+  EXPECT_EQ(built.notes[0],
+            "kernel parameters not given, so set to the default: signal_sd = 1 (se), signal_sd = 1 (white) "
+            "(set them, or learn)");
+}
+
+TEST(TableModel, LinearModelsFromBothKindsOfTables) {
+  TableModelOptions chosen = options("bernoulli-logit", "y");
+  chosen.prior = "isotropic";
+  chosen.parameters = {{"prior.variance", {2.0}}};
+  const TableModel dense = build_table_model(parse_table("a,b,y\n1,0,1\n0,2,-1\n0.5,1,1\n", "t.csv"), chosen);
+  chosen.target = "";
+  const TableModel sparse = build_table_model(parse_table("1 1:1\n-1 2:2\n1 1:0.5 2:1\n", "t.svm"), chosen);
+  EXPECT_TRUE(dense.coding.intercept);
+  EXPECT_EQ(dense.model.dimension(), 3);
+  EXPECT_NEAR(log_evidence(dense.model), log_evidence(sparse.model), 1e-13);
+  chosen.intercept = false;
+  EXPECT_EQ(build_table_model(parse_table("1 1:1\n-1 2:2\n", "t.svm"), chosen).model.dimension(), 2);
+}
+
+TEST(TableModel, TextFeaturesDropALevelBesideAnIntercept) {
+  TableModelOptions chosen = options("poisson", "deaths");
+  chosen.argument_columns = {{"exposure", "expected"}};
+  EXPECT_EQ(build_table_model(counts(), chosen).coding.features.names(),
+            (std::vector<std::string>{"x", "town=Bonn", "town=Ulm"}));
+  chosen.prior = "isotropic";
+  const TableModel linear = build_table_model(counts(), chosen);
+  EXPECT_EQ(linear.coding.features.names(), (std::vector<std::string>{"x", "town=Ulm"}));
+  EXPECT_TRUE(linear.notes[0].starts_with("column town: text -> ")) << linear.notes[0];
+}
+
+TEST(TableModel, TheLevelOfTheDataIsTheMeanResponse) {
+  TableModelOptions chosen = options("poisson", "deaths");
+  chosen.mean.reset();
+  const auto mean = [&](Table table) {
+    return std::get<GaussianProcess>(build_table_model(std::move(table), chosen).model.prior).mean;
+  };
+  EXPECT_NEAR(mean(counts()), std::log(9.0 / 4.0), 1e-15);
+  chosen.argument_columns = {{"exposure", "expected"}};
+  EXPECT_NEAR(mean(counts()), std::log(9.0 / 10.0), 1e-15);
+  chosen = options("gaussian", "y");
+  chosen.mean.reset();
+  EXPECT_NEAR(mean(numbers()), 2.0, 1e-15);
+  chosen.likelihood = "gamma";
+  EXPECT_NEAR(mean(numbers()), std::log(2.0), 1e-15);
+  chosen.likelihood = "weibull";
+  EXPECT_EQ(mean(numbers()), 0.0);
+}
+
+TEST(TableModel, LearningStartsFromTheData) {
+  TableModelOptions chosen = options("student-t", "y");
+  const TableModel plain = build_table_model(numbers(), chosen);
+  EXPECT_EQ(value_of(plain.model, "sites[0].nu"), 4.0);
+  EXPECT_EQ(value_of(plain.model, "sites[0].scale"), 1.0);
+  EXPECT_EQ(plain.notes[0],
+            "not given, so set to the default: likelihood.nu = 4, likelihood.scale = 1 (set them, or learn)");
+  chosen.learning = true;
+  const TableModel started = build_table_model(numbers(), chosen);
+  const double sd = std::sqrt(1.25);
+  EXPECT_EQ(value_of(started.model, "sites[0].nu"), 4.0);
+  EXPECT_NEAR(value_of(started.model, "sites[0].scale"), 0.5 * sd, 1e-15);
+  EXPECT_NEAR(value_of(started.model, "kernel.signal_sd"), sd, 1e-15);
+  EXPECT_TRUE(started.notes.empty());
+  chosen.likelihood = "gaussian";
+  EXPECT_NEAR(value_of(build_table_model(numbers(), chosen).model, "sites[0].variance"), 0.25 * 1.25, 1e-15);
+}
+
+// What the catalogue says of an argument is all that tables need: a new likelihood touches no other file.
+TEST(TableModel, EveryLikelihoodIsBuiltFromItsCatalogueLine) {
+  for (const LikelihoodInfo& info : likelihood_catalogue()) {
+    SCOPED_TRACE(info.traits.name);
+    TableModelOptions chosen = options(info.traits.name.c_str(), "y");
+    Table table;
+    table.columns = {numeric_column("x", Vector{{0.1, 0.7, 1.3}})};
+    const double low = info.traits.response == ResponseKind::sign ? -1.0 : 1.0;
+    table.columns.push_back(numeric_column("y", Vector{{low, 1.0, 1.0}}));
+    for (const SiteArgumentInfo& argument : info.arguments) {
+      if (!argument.column) continue;
+      const std::string column = "of " + argument.name;
+      table.columns.push_back(
+          numeric_column(column, Vector{{1.0, argument.kind == ArgumentKind::flag ? 0.0 : 2.0, 1.0}}));
+      chosen.argument_columns[argument.name] = column;
+    }
+    const TableModel built = build_table_model(table, chosen);
+    EXPECT_EQ(built.coding.features.names(), std::vector<std::string>{"x"});
+    const SiteBlock& block = *built.model.sites.front();
+    ASSERT_EQ(block.parameters().size(), info.arguments.size());
+    for (const SiteArgumentInfo& argument : info.arguments) {
+      const auto parameter = std::find_if(block.parameters().begin(), block.parameters().end(),
+                                          [&](const SiteParameter& p) { return p.name == argument.name; });
+      EXPECT_EQ(parameter->values.size(), argument.column ? 3 : 1);
+      if (!argument.column) {
+        EXPECT_EQ(parameter->values[0], argument.starting_value);
+      }
+    }
+    EXPECT_EQ(plain_coding(built.model).argument_columns.size(), chosen.argument_columns.size());
+  }
+}
+
+TEST(TableModel, SettingsMayBeTextAndLaterOnesWin) {
+  TableModelOptions chosen = options("gaussian", "y");
+  chosen.parameters = {{.name = "kernel.lengthscale", .text = "0.5, 2"},
+                       {.name = "kernel.lengthscale[1]", .values = {3.0}},
+                       {.name = "sites[0].variance", .values = {7.0}},
+                       {.name = "likelihood.variance", .text = "0.2"}};
+  const Model model = build_table_model(numbers(), chosen).model;
+  EXPECT_EQ(value_of(model, "kernel.lengthscale[0]"), 0.5);
+  EXPECT_EQ(value_of(model, "kernel.lengthscale[1]"), 3.0);
+  EXPECT_EQ(value_of(model, "sites[0].variance"), 0.2);
+  EXPECT_EQ(parse_numbers(" 1,+2,-3e1 ", "--bounds x"), (std::vector<double>{1.0, 2.0, -30.0}));
+  EXPECT_TRUE(fails_with<InvalidOption>([] { return parse_numbers("1,,2", "--bounds x"); },
+                                        {"--bounds x=1,,2: \"\" is not a number"}));
+}
+
+TEST(TableModel, RefusesBeforeATableIsRead) {
+  const auto checked = [](TableModelOptions chosen) {
+    return [chosen] {
+      chosen.check();
+      return 0;
+    };
+  };
+  TableModelOptions chosen = options("logit", "y");
+  EXPECT_TRUE(fails_with<InvalidOption>(checked(chosen), {"likelihood: unknown likelihood \"logit\"", "gaussian"}));
+  chosen = options("gaussian", "y");
+  chosen.prior = "flat";
+  EXPECT_TRUE(fails_with<InvalidOption>(checked(chosen), {"prior: unknown prior \"flat\"", "isotropic"}));
+  chosen.prior = "isotropic";
+  chosen.kernel = "se";
+  EXPECT_TRUE(fails_with<InvalidOption>(checked(chosen), {"kernel belongs to prior gp"}));
+  chosen.spelling = Spelling::command_line;
+  EXPECT_TRUE(fails_with<InvalidOption>(checked(chosen), {"--kernel belongs to --prior gp"}));
+  chosen.kernel = "";
+  chosen.mean.reset();
+  EXPECT_TRUE(fails_with<InvalidOption>(checked(chosen), {"--mean belongs to --prior gp"}));
+  chosen = options("gaussian", "y");
+  chosen.intercept = false;
+  EXPECT_TRUE(fails_with<InvalidOption>(checked(chosen), {"intercept = false belongs to prior isotropic"}));
+  chosen = options("gaussian", "y");
+  chosen.argument_columns = {{"exposure", "x"}};
+  EXPECT_TRUE(fails_with<InvalidOption>(checked(chosen),
+                                        {"argument_columns.exposure: the likelihood gaussian has no exposure"}));
+  chosen.argument_columns = {{"variance", "x"}};
+  EXPECT_TRUE(fails_with<InvalidOption>(checked(chosen), {"has no variance by row"}));
+}
+
+TEST(TableModel, RefusesWhatTheTableCannotGive) {
+  const auto building = [](TableModelOptions chosen, Table table) {
+    return [chosen, table] { return build_table_model(table, chosen); };
+  };
+  EXPECT_TRUE(fails_with<InvalidOption>(building(options("gaussian", ""), numbers()),
+                                        {"target is missing; numbers.csv has the columns x, z, y"}));
+  const Table sparse = parse_table("1 1:1\n-1 2:2\n", "t.svm");
+  EXPECT_TRUE(fails_with<InvalidOption>(building(options("gaussian", "y"), sparse), {"target y: a LIBSVM table"}));
+  TableModelOptions chosen = options("gaussian", "y");
+  chosen.features = {"y"};
+  EXPECT_THROW((void)build_table_model(numbers(), chosen), InvalidInput);
+  chosen = options("gaussian", "y");
+  chosen.parameters = {{"kernel.width", {1.0}}};
+  EXPECT_TRUE(fails_with<InvalidOption>(building(chosen, numbers()),
+                                        {"kernel.width: there is no such parameter", "likelihood.variance"}));
+  chosen.parameters = {{.name = "width", .text = "wide"}};
+  EXPECT_TRUE(fails_with<InvalidOption>(building(chosen, numbers()), {"width: there is no such parameter"}));
+  chosen.parameters = {{"likelihood.variance", {1.0, 2.0}}};
+  EXPECT_TRUE(fails_with<InvalidOption>(building(chosen, numbers()), {"likelihood.variance takes one number"}));
+  chosen = options("binomial-logit", "deaths");
+  EXPECT_TRUE(fails_with<InvalidOption>(building(chosen, counts()), {"needs trials", "argument_columns.trials"}));
+  chosen = options("poisson", "deaths");
+  chosen.argument_columns = {{"exposure", "expected"}};
+  chosen.parameters = {{"likelihood.exposure", {2.0}}};
+  EXPECT_TRUE(fails_with<InvalidOption>(building(chosen, counts()), {"both give exposure"}));
+}
+
+TEST(PlainCoding, NamesTheColumnsOfAProblem) {
+  Model model;
+  model.prior = Isotropic{Vector::Zero(2), 1.0};
+  model.design = Matrix(Matrix::Random(3, 2));
+  model.offset = Vector::Zero(3);
+  model.sites = {observe("poisson", Vector{{1.0, 0.0, 2.0}}, {{"exposure", Vector{{1.0, 2.0, 3.0}}}})};
+  const TableCoding coding = plain_coding(model);
+  EXPECT_EQ(coding.features.names(), (std::vector<std::string>{"x1", "x2"}));
+  EXPECT_EQ(coding.target.column, "y");
+  EXPECT_EQ(coding.argument_columns.at("exposure"), "exposure");
+  EXPECT_EQ(coding.offset_column, "offset");
+  EXPECT_EQ(coding.training_rows, 3);
+  model.sites = {observe("gaussian", Vector::Zero(3), {{"variance", Vector{{1.0, 2.0, 3.0}}}})};
+  EXPECT_TRUE(fails_with<InvalidOption>([&] { return plain_coding(model, Spelling::command_line); },
+                                        {"--save: variance varies by row"}));
+  model.sites.push_back(model.sites.front());
+  EXPECT_TRUE(fails_with<InvalidOption>([&] { return plain_coding(model); }, {"save: the problem has 2 blocks"}));
+}
+
+}  // namespace
+}  // namespace gaussmith
