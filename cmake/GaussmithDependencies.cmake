@@ -19,14 +19,23 @@ gaussmith_dependency(nlohmann_json)
 gaussmith_dependency(NLopt)
 gaussmith_dependency(ZLIB)
 
-# OpenBLAS by name: its Cholesky is the reason we use it, and its thread count must be ours to set.
+# OpenBLAS, serial and static. Its Cholesky is the reason we use it; its own threads wait by yielding, which on a busy
+# machine makes two slower than one, so all threads are ours (src/linalg). The shared libraries of all its builds have one
+# name, of which the system picks one at run time; the archive makes the choice ours. LAPACK in it needs the Fortran
+# library, whose link without a version comes only with a compiler.
 # Imported targets, so that the installed package names them and not the paths of the machine that built it.
-foreach(library openblas lapacke)
-  string(TOUPPER GAUSSMITH_${library}_LIBRARY variable)
-  find_library(${variable} ${library} REQUIRED)
-  if(NOT TARGET gaussmith::${library})
-    add_library(gaussmith::${library} UNKNOWN IMPORTED)
-    set_target_properties(gaussmith::${library} PROPERTIES IMPORTED_LOCATION ${${variable}})
+find_library(GAUSSMITH_GFORTRAN NAMES gfortran libgfortran.so.5 REQUIRED)
+find_library(GAUSSMITH_OPENBLAS_SERIAL NAMES libopenblas.a PATH_SUFFIXES openblas-serial REQUIRED)
+find_library(GAUSSMITH_LAPACKE_STATIC NAMES liblapacke.a REQUIRED)
+# gaussmith_import(NAME FILE LIBRARY...): the library in FILE, and those that it needs.
+macro(gaussmith_import name file)
+  if(NOT TARGET gaussmith::${name})
+    add_library(gaussmith::${name} UNKNOWN IMPORTED)
+    set_target_properties(gaussmith::${name} PROPERTIES IMPORTED_LOCATION ${file} INTERFACE_LINK_LIBRARIES "${ARGN}")
   endif()
-  set(${variable} gaussmith::${library})
-endforeach()
+endmacro()
+gaussmith_import(openblas ${GAUSSMITH_OPENBLAS_SERIAL} ${GAUSSMITH_GFORTRAN} m)
+# The serial build hands out its buffers without a lock; src/linalg/blas_memory.cpp does so in its place.
+set_target_properties(gaussmith::openblas PROPERTIES
+  INTERFACE_LINK_OPTIONS "LINKER:--wrap=blas_memory_alloc,--wrap=blas_memory_free")
+gaussmith_import(lapacke ${GAUSSMITH_LAPACKE_STATIC} gaussmith::openblas)

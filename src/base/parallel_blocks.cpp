@@ -1,11 +1,12 @@
 #include "base/parallel_blocks.hpp"
 
+#include "base/worker_pool.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <exception>
 #include <mutex>
 #include <thread>
-#include <vector>
 
 namespace gaussmith {
 
@@ -17,7 +18,7 @@ int resolve_threads(int requested) {
 void parallel_blocks(Index count, Index block, int threads, const std::function<void(Index, Index)>& body) {
   const Index blocks = (count + block - 1) / block;
   const auto run_block = [&](Index b) { body(b * block, std::min(count, (b + 1) * block)); };
-  const Index workers = std::min<Index>(threads, blocks);
+  const int workers = threads_at_hand(static_cast<int>(std::min<Index>(threads, blocks)));
   if (workers <= 1) {
     for (Index b = 0; b < blocks; ++b) run_block(b);
     return;
@@ -25,7 +26,7 @@ void parallel_blocks(Index count, Index block, int threads, const std::function<
   std::atomic<Index> next{0};
   std::exception_ptr failure;
   std::mutex failure_mutex;
-  const auto work = [&] {
+  work_together(workers, [&] {
     try {
       for (Index b = next++; b < blocks; b = next++) run_block(b);
     } catch (...) {
@@ -33,12 +34,7 @@ void parallel_blocks(Index count, Index block, int threads, const std::function<
       if (!failure) failure = std::current_exception();
       next = blocks;
     }
-  };
-  {
-    std::vector<std::jthread> pool;
-    for (Index w = 1; w < workers; ++w) pool.emplace_back(work);
-    work();
-  }
+  });
   if (failure) std::rethrow_exception(failure);
 }
 

@@ -1,18 +1,27 @@
 #include "linalg/blas_threads.hpp"
 
-extern "C" {
-void openblas_set_num_threads(int);
-int openblas_get_num_threads();
-}
+#include "base/worker_pool.hpp"
+#include "linalg/blas_memory.hpp"
 
 namespace gaussmith {
 
-BlasThreads::BlasThreads(int threads) : former_(openblas_get_num_threads()) {
-  if (threads != former_) openblas_set_num_threads(threads);
+namespace {
+
+/// About half a millisecond. Waking a worker takes a tenth of that on an idle machine, and a worker that loses its
+/// processor to another process holds the rest up for milliseconds.
+constexpr double flops_worth_sharing = 2e7;
+
+thread_local int budget = 1;
+
+}  // namespace
+
+BlasThreads::BlasThreads(int threads) : former_(budget) {
+  prepare_blas();
+  budget = threads > 1 ? reserve_blas_buffers(threads_at_hand(threads)) : 1;
 }
 
-BlasThreads::~BlasThreads() {
-  if (openblas_get_num_threads() != former_) openblas_set_num_threads(former_);
-}
+BlasThreads::~BlasThreads() { budget = former_; }
+
+int threads_for(double flops) { return flops < flops_worth_sharing ? 1 : threads_at_hand(budget); }
 
 }  // namespace gaussmith

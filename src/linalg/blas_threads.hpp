@@ -1,9 +1,12 @@
 #pragma once
 
+#include "gaussmith/types.hpp"
+
 namespace gaussmith {
 
-/// Gives BLAS a fixed number of threads while it lives and restores the former number. OpenBLAS keeps that number
-/// process-wide, which is why it is set for a run and nowhere else.
+/// Gives the dense algebra that this thread asks for, while it lives, up to `threads` threads (linalg/dense.hpp), and
+/// restores the former number; without one the number is 1. Throws std::bad_alloc where memory allows not even one
+/// thread its buffer; where it allows fewer than `threads`, fewer are used.
 class BlasThreads {
  public:
   explicit BlasThreads(int threads);
@@ -14,5 +17,8 @@ class BlasThreads {
  private:
   int former_;
 };
+
+/// The number of threads for an operation of so many flops: 1 where it is too short to share, or inside a parallel one.
+[[nodiscard]] int threads_for(double flops);
 
 }  // namespace gaussmith

@@ -1,10 +1,13 @@
 #include "linalg/dense.hpp"
 
+#include "linalg/blas_memory.hpp"
+#include "linalg/blas_threads.hpp"
+#include "linalg/tiled.hpp"
+
 #include <cblas.h>
 #include <lapacke.h>
 
 #include <algorithm>
-#include <cassert>
 #include <cmath>
 
 namespace gaussmith {
@@ -15,52 +18,65 @@ lapack_int as_int(Index n) { return static_cast<lapack_int>(n); }
 /// LAPACK wants a leading dimension of at least one even for empty matrices.
 lapack_int leading(Index stride) { return as_int(std::max<Index>(1, stride)); }
 
+/// Of a product of m x k and k x n.
+double flops(Index m, Index n, Index k) {
+  return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+}
+double cube(Index n) { return flops(n, n, n) / 2.0; }
+
 }  // namespace
 
 bool cholesky(Matrix& a) {
-  assert(a.rows() == a.cols());
-  if (a.rows() == 0) return true;
-  const auto info = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', as_int(a.rows()), a.data(), leading(a.rows()));
-  // dpotrf lets a NaN through when it stands off the diagonal path it tests.
-  return info == 0 && a.diagonal().allFinite();
+  const int threads = threads_for(cube(a.rows()) / 3.0);
+  return threads == 1 ? serial::cholesky(a) : tiled::cholesky(a, threads);
 }
 
 void invert_lower(Matrix& lower) {
-  if (lower.rows() == 0) return;
-  [[maybe_unused]] const auto info =
-      LAPACKE_dtrtri_work(LAPACK_COL_MAJOR, 'L', 'N', as_int(lower.rows()), lower.data(), leading(lower.rows()));
-  assert(info == 0);
+  const int threads = threads_for(cube(lower.rows()) / 3.0);
+  if (threads == 1)
+    serial::invert_lower(lower);
+  else
+    tiled::invert_lower(lower, threads);
 }
 
 void lower_transposed_times_lower(Matrix& lower) {
-  if (lower.rows() == 0) return;
-  LAPACKE_dlauum_work(LAPACK_COL_MAJOR, 'L', as_int(lower.rows()), lower.data(), leading(lower.rows()));
+  const int threads = threads_for(cube(lower.rows()) / 3.0);
+  if (threads == 1)
+    serial::lower_transposed_times_lower(lower);
+  else
+    tiled::lower_transposed_times_lower(lower, threads);
 }
 
-void solve_lower(const Matrix& lower, MatrixView b) {
-  if (b.size() == 0) return;
-  cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, as_int(b.rows()), as_int(b.cols()), 1.0,
-              lower.data(), leading(lower.rows()), b.data(), leading(b.outerStride()));
+namespace {
+
+void solve(const Matrix& lower, As as, MatrixView b) {
+  const int threads = threads_for(flops(b.rows(), b.rows(), b.cols()) / 2.0);
+  if (threads == 1)
+    serial::solve_left(1.0, lower, as, b);
+  else
+    tiled::solve_left(lower, as, b, threads);
 }
 
-void solve_lower_transposed(const Matrix& lower, MatrixView b) {
-  if (b.size() == 0) return;
-  cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, as_int(b.rows()), as_int(b.cols()), 1.0,
-              lower.data(), leading(lower.rows()), b.data(), leading(b.outerStride()));
-}
+}  // namespace
+
+void solve_lower(const Matrix& lower, MatrixView b) { solve(lower, As::is, b); }
+void solve_lower_transposed(const Matrix& lower, MatrixView b) { solve(lower, As::transposed, b); }
 
 void solve_lower(const Matrix& lower, Vector& b) {
+  prepare_blas();
   cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, as_int(b.size()), lower.data(),
               leading(lower.rows()), b.data(), 1);
 }
 
 void solve_lower_transposed(const Matrix& lower, Vector& b) {
+  prepare_blas();
   cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, as_int(b.size()), lower.data(),
               leading(lower.rows()), b.data(), 1);
 }
 
 Vector symmetric_times(const Matrix& symmetric_lower, const Vector& x) {
   Vector out(x.size());
+  prepare_blas();
   cblas_dsymv(CblasColMajor, CblasLower, as_int(x.size()), 1.0, symmetric_lower.data(), leading(symmetric_lower.rows()),
               x.data(), 1, 0.0, out.data(), 1);
   return out;
@@ -68,68 +84,68 @@ Vector symmetric_times(const Matrix& symmetric_lower, const Vector& x) {
 
 Matrix symmetric_times(const Matrix& symmetric_lower, const Matrix& x) {
   Matrix out(x.rows(), x.cols());
-  if (out.size() == 0) return out;
-  cblas_dsymm(CblasColMajor, CblasLeft, CblasLower, as_int(x.rows()), as_int(x.cols()), 1.0, symmetric_lower.data(),
-              leading(symmetric_lower.rows()), x.data(), leading(x.outerStride()), 0.0, out.data(),
-              leading(out.rows()));
+  const int threads = threads_for(flops(x.rows(), x.rows(), x.cols()));
+  if (threads == 1)
+    serial::set_symmetric_product(symmetric_lower, x, out);
+  else
+    tiled::set_symmetric_product(symmetric_lower, x, out, threads);
   return out;
 }
 
 void add_times(ConstMatrixView a, const Eigen::Ref<const Vector>& x, Eigen::Ref<Vector> out) {
   if (a.size() == 0) return;
+  prepare_blas();
   cblas_dgemv(CblasColMajor, CblasNoTrans, as_int(a.rows()), as_int(a.cols()), 1.0, a.data(), leading(a.outerStride()),
               x.data(), 1, 1.0, out.data(), 1);
 }
 
 void add_transposed_times(ConstMatrixView a, const Eigen::Ref<const Vector>& x, Eigen::Ref<Vector> out) {
   if (a.size() == 0) return;
+  prepare_blas();
   cblas_dgemv(CblasColMajor, CblasTrans, as_int(a.rows()), as_int(a.cols()), 1.0, a.data(), leading(a.outerStride()),
               x.data(), 1, 1.0, out.data(), 1);
 }
 
-void add_gram(double alpha, ConstMatrixView a, double beta, MatrixView c) {
-  cblas_dsyrk(CblasColMajor, CblasLower, CblasTrans, as_int(a.cols()), as_int(a.rows()), alpha, a.data(),
-              leading(a.outerStride()), beta, c.data(), leading(c.outerStride()));
-}
-
-void add_outer(double alpha, ConstMatrixView a, double beta, MatrixView c) {
-  cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, as_int(a.rows()), as_int(a.cols()), alpha, a.data(),
-              leading(a.outerStride()), beta, c.data(), leading(c.outerStride()));
-}
-
 namespace {
 
-void set_product(ConstMatrixView a, CBLAS_TRANSPOSE ta, ConstMatrixView b, CBLAS_TRANSPOSE tb, MatrixView out) {
-  const Index inner = ta == CblasNoTrans ? a.cols() : a.rows();
-  if (out.size() == 0) return;
-  if (inner == 0) {
-    out.setZero();
-    return;
-  }
-  cblas_dgemm(CblasColMajor, ta, tb, as_int(out.rows()), as_int(out.cols()), as_int(inner), 1.0, a.data(),
-              leading(a.outerStride()), b.data(), leading(b.outerStride()), 0.0, out.data(),
-              leading(out.outerStride()));
+void add_square(double alpha, ConstMatrixView a, As as, double beta, MatrixView c) {
+  const int threads = threads_for(flops(c.rows(), c.rows(), as == As::is ? a.cols() : a.rows()) / 2.0);
+  if (threads == 1)
+    serial::add_square(alpha, a, as, beta, c);
+  else
+    tiled::add_square(alpha, a, as, beta, c, threads);
 }
 
-Matrix product(ConstMatrixView a, CBLAS_TRANSPOSE ta, ConstMatrixView b, CBLAS_TRANSPOSE tb) {
-  Matrix out(ta == CblasNoTrans ? a.rows() : a.cols(), tb == CblasNoTrans ? b.cols() : b.rows());
-  set_product(a, ta, b, tb, out);
+void set_product(ConstMatrixView a, As a_as, ConstMatrixView b, As b_as, MatrixView out) {
+  const int threads = threads_for(flops(out.rows(), out.cols(), a_as == As::is ? a.cols() : a.rows()));
+  if (threads == 1)
+    serial::add_product(1.0, a, a_as, b, b_as, 0.0, out);
+  else
+    tiled::set_product(a, a_as, b, b_as, out, threads);
+}
+
+Matrix product(ConstMatrixView a, As a_as, ConstMatrixView b, As b_as) {
+  Matrix out(a_as == As::is ? a.rows() : a.cols(), b_as == As::is ? b.cols() : b.rows());
+  set_product(a, a_as, b, b_as, out);
   return out;
 }
 
 }  // namespace
 
-Matrix times(ConstMatrixView a, ConstMatrixView b) { return product(a, CblasNoTrans, b, CblasNoTrans); }
-Matrix transposed_times(ConstMatrixView a, ConstMatrixView b) { return product(a, CblasTrans, b, CblasNoTrans); }
-Matrix times_transposed(ConstMatrixView a, ConstMatrixView b) { return product(a, CblasNoTrans, b, CblasTrans); }
-void set_times(ConstMatrixView a, ConstMatrixView b, MatrixView out) {
-  set_product(a, CblasNoTrans, b, CblasNoTrans, out);
+void add_gram(double alpha, ConstMatrixView a, double beta, MatrixView c) {
+  add_square(alpha, a, As::transposed, beta, c);
 }
+void add_outer(double alpha, ConstMatrixView a, double beta, MatrixView c) { add_square(alpha, a, As::is, beta, c); }
+
+Matrix times(ConstMatrixView a, ConstMatrixView b) { return product(a, As::is, b, As::is); }
+Matrix transposed_times(ConstMatrixView a, ConstMatrixView b) { return product(a, As::transposed, b, As::is); }
+Matrix times_transposed(ConstMatrixView a, ConstMatrixView b) { return product(a, As::is, b, As::transposed); }
+void set_times(ConstMatrixView a, ConstMatrixView b, MatrixView out) { set_product(a, As::is, b, As::is, out); }
 void set_transposed_times(ConstMatrixView a, ConstMatrixView b, MatrixView out) {
-  set_product(a, CblasTrans, b, CblasNoTrans, out);
+  set_product(a, As::transposed, b, As::is, out);
 }
 void set_times_transposed(ConstMatrixView a, ConstMatrixView b, MatrixView out) {
-  set_product(a, CblasNoTrans, b, CblasTrans, out);
+  set_product(a, As::is, b, As::transposed, out);
 }
 
 void mirror_lower(Matrix& a) {
@@ -153,9 +169,11 @@ PivotedCholesky pivoted_cholesky(const Matrix& a) {
   std::vector<lapack_int> pivot(static_cast<std::size_t>(n));
   std::vector<double> scratch(static_cast<std::size_t>(2 * n));
   lapack_int rank = 0;
-  if (n > 0)
+  if (n > 0) {
+    prepare_blas();
     LAPACKE_dpstrf_work(LAPACK_COL_MAJOR, 'L', as_int(n), work.data(), leading(n), pivot.data(), &rank, -1.0,
                         scratch.data());
+  }
   PivotedCholesky result;
   result.factor = Matrix::Zero(n, rank);
   for (Index i = 0; i < n; ++i) {

@@ -1,15 +1,14 @@
 #pragma once
 // Dense LAPACK and BLAS calls under names that say what they do. All matrices are column-major; "lower" functions read
-// and write only the lower triangle. Eigen's own factorisations are two to three times slower here.
+// and write only the lower triangle. Eigen's own factorisations are two to three times slower here. Large operations
+// use the threads of linalg/blas_threads.hpp.
 
 #include "gaussmith/types.hpp"
+#include "linalg/serial_blas.hpp"
 
 #include <vector>
 
 namespace gaussmith {
-
-using MatrixView = Eigen::Ref<Matrix>;
-using ConstMatrixView = Eigen::Ref<const Matrix>;
 
 /// a := L with a = L L', in the lower triangle. False when a is not positive definite (to working precision).
 [[nodiscard]] bool cholesky(Matrix& a);

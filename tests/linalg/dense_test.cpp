@@ -1,6 +1,5 @@
 #include "linalg/dense.hpp"
 
-#include "linalg/blas_threads.hpp"
 #include "support/dense.hpp"
 
 #include <gtest/gtest.h>
@@ -86,19 +85,6 @@ TEST(Dense, PivotedCholeskyFindsTheRankOfCorrelations) {
   EXPECT_EQ(w.rank(), 2);
   EXPECT_NEAR(w.factor.row(0).squaredNorm(), 1e20, 1e5);
   EXPECT_NEAR(w.factor.row(1).squaredNorm(), 1.0, 1e-15);
-}
-
-TEST(BlasThreads, RestoresTheFormerNumber) {
-  const Matrix a = random_positive_definite(150);
-  Matrix one = a;
-  {
-    const BlasThreads threads(1);
-    ASSERT_TRUE(cholesky(one));
-  }
-  Matrix two = a;
-  const BlasThreads threads(2);
-  ASSERT_TRUE(cholesky(two));
-  EXPECT_LT((one - two).cwiseAbs().maxCoeff(), 1e-12);
 }
 
 }  // namespace
