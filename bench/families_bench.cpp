@@ -7,22 +7,23 @@
 #include "linalg/dense.hpp"
 #include "paired.hpp"
 #include "problems.hpp"
+#include "support/truncated_newton.hpp"
 
 namespace gaussmith::bench {
 namespace {
 
 constexpr int threads = 2;
 
-FamilyOptions published_rule(FamilySolver solver) {
+FamilyOptions published_rule(Ascent ascent) {
   FamilyOptions options;
   options.tolerance = 1e-14;
   options.largest_gradient = 1e-3;
-  options.solver = solver;
+  options.ascent = ascent;
   return options;
 }
 
-FamilyFit fit(const Model& model, const char* family, FamilySolver solver = FamilySolver::ascent) {
-  FamilyFit result = fit_family(model, parse_family(family), published_rule(solver), threads);
+FamilyFit fit(const Model& model, const char* family, Ascent ascent = ascend) {
+  FamilyFit result = fit_family(model, parse_family(family), published_rule(ascent), threads);
   benchmark::DoNotOptimize(result.bound);
   return result;
 }
@@ -65,7 +66,8 @@ void chevron_against_newton(benchmark::State& state) {
   const Index d = state.range(0);
   const Model model = regression(5 * d, d);
   paired(
-      state, [&] { (void)fit(model, "chevron:50"); }, [] {}, [&] { (void)fit(model, "full", FamilySolver::newton); });
+      state, [&] { (void)fit(model, "chevron:50"); }, [] {},
+      [&] { (void)fit(model, "full", testing::truncated_newton); });
 }
 
 void banded_against_chevron(benchmark::State& state) {

@@ -83,8 +83,8 @@ struct Report {
   double residual = 0.0;        ///< Certificate of convergence; its meaning is stated by the engine.
   double tolerance = 0.0;       ///< What the residual had to reach.
   std::string core;             ///< The form of the Gaussian core and why it was chosen.
-  int jittered = 0;             ///< Factorisations that needed jitter.
-  int clipped = 0;              ///< Site values replaced by a bound.
+  int jittered = 0;             ///< Factorisations that needed a ridge.
+  int clipped = 0;              ///< Values held at a bound.
   int skipped = 0;              ///< Site updates not carried out.
   int negative_precisions = 0;  ///< Sites whose final precision is negative (Student-t outliers).
   bool local_optimum = false;   ///< What was found may be a local optimum: the objective is not concave.

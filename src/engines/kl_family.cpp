@@ -52,17 +52,12 @@ void run_kl_family(const Kl& options, const KlCovariance& covariance, const Run&
   auto fit = std::make_shared<FamilyFit>(fit_family(state.model, *geometry, covariance.family, how, run.progress));
 
   Report& report = state.report;
+  report = std::move(fit->report);
   report.core = fmt::format("root of a constrained covariance, {}: {}", to_string(covariance.family),
                             memory_in_words(covariance.bytes));
-  report.status = fit->status;
-  report.local_optimum = fit->local_optimum;
-  report.message = std::move(fit->message);
   if (!fit->concave && covariance.family.kind != FamilyKind::subspace)
     report.message += fmt::format(", best of {} starts{}", how.starts, fit->warm ? ", the first of them warm" : "");
-  report.iterations = fit->iterations;
-  report.residual = fit->residual;
   report.tolerance = options.tolerance;
-  report.history = std::move(fit->history);
 
   state.sites.precision = -2.0 * fit->d_variance;
   state.sites.shift = fit->d_mean + state.sites.precision.cwiseProduct(fit->latent.mean);

@@ -1,9 +1,11 @@
 #include "families/ascent.hpp"
 
+#include "base/progress.hpp"
 #include "families/plane_search.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace gaussmith {
 
@@ -16,35 +18,41 @@ constexpr double harmless_drift = 0.1;
 /// Variance at which the sites are asked for their first precision, at most: large prior variances would overflow
 /// e^eta.
 constexpr double starting_variance = 1.0;
-/// Conjugate-gradient steps within one Newton step.
-constexpr int newton_inner_steps = 60;
-
-/// Records one iteration; true when the callback asks to stop.
-bool stop_asked(AscentResult& result, const AscentOptions& options, std::string_view step) {
-  result.history.push_back({result.iterations, result.point.value, result.residual, step});
-  if (!options.progress) return false;
-  const Next next = options.progress(result.history.back());
-  if (next == Next::discard) throw Interrupted();
-  return next == Next::accept;
-}
-
 bool reached(const AscentResult& result, const AscentOptions& options) {
-  return result.residual <= options.tolerance || result.largest_gradient <= options.largest_gradient;
-}
-
-/// Whether the ascent ends here, with its status.
-bool over(AscentResult& result, const AscentOptions& options, std::string_view kind) {
-  if (stop_asked(result, options, kind)) {
-    result.status = Status::stopped;
-    return true;
-  }
-  if (reached(result, options)) return true;
-  if (result.iterations < options.max_iterations) return false;
-  result.status = Status::iteration_limit;
-  return true;
+  return result.report.residual <= options.tolerance || result.largest_gradient <= options.largest_gradient;
 }
 
 }  // namespace
+
+void AscentResult::count_earlier(const AscentResult& earlier, bool with_history) {
+  report.iterations += earlier.report.iterations;
+  report.jittered += earlier.report.jittered;
+  report.clipped += earlier.report.clipped;
+  products += earlier.products;
+  if (with_history)
+    report.history.insert(report.history.begin(), earlier.report.history.begin(), earlier.report.history.end());
+}
+
+AscentResult begin_ascent(const FamilyObjective& objective, Vector mean, Vector root) {
+  AscentResult result;
+  result.point = objective.at(std::move(mean), std::move(root));
+  if (!std::isfinite(result.point.value)) result.report.status = Status::numerical_failure;
+  return result;
+}
+
+bool ascent_is_over(AscentResult& result, const AscentOptions& options, std::string_view kind) {
+  Report& report = result.report;
+  const Next next =
+      Progress(options.progress, &report.history).tell({report.iterations, result.point.value, report.residual, kind});
+  if (next == Next::accept) {
+    report.status = Status::stopped;
+    return true;
+  }
+  if (reached(result, options)) return true;
+  if (report.iterations < options.max_iterations) return false;
+  report.status = Status::iteration_limit;
+  return true;
+}
 
 Vector starting_root(const FamilyObjective& objective) {
   const FamilySpace& space = objective.space();
@@ -66,12 +74,8 @@ Vector starting_root(const FamilyObjective& objective) {
 
 AscentResult ascend(const FamilyObjective& objective, Vector mean, Vector root, const AscentOptions& options) {
   const StepModel model(objective);
-  AscentResult result;
-  result.point = objective.at(std::move(mean), std::move(root));
-  if (!std::isfinite(result.point.value)) {
-    result.status = Status::numerical_failure;
-    return result;
-  }
+  AscentResult result = begin_ascent(objective, std::move(mean), std::move(root));
+  if (result.report.status == Status::numerical_failure) return result;
   FamilyDirection last;
   bool has_last = false;
   int moves = 0;  // Since the moments were last computed and not moved.
@@ -86,21 +90,23 @@ AscentResult ascend(const FamilyObjective& objective, Vector mean, Vector root, 
     return std::max((eta - result.point.at.eta).cwiseQuotient(now.cwiseSqrt()).cwiseAbs().maxCoeff(),
                     (variance - now).cwiseQuotient(now).cwiseAbs().maxCoeff());
   };
-  for (;; ++result.iterations) {
+  for (;; ++result.report.iterations) {
     FamilyGradient gradient;
     FamilyStep step;
     const auto look = [&] {
       step = model.step(result.point, gradient);
       ++result.products;
+      result.report.jittered += step.jittered;
+      result.report.clipped += static_cast<int>(step.floored.size());
       result.largest_gradient = gradient.largest();
-      result.residual = std::sqrt(std::max(0.0, step.mean_decrement) + std::max(0.0, step.root_decrement));
+      result.report.residual = std::sqrt(std::max(0.0, step.mean_decrement) + std::max(0.0, step.root_decrement));
     };
     look();
     // A certificate is given at moments that are what they are called: where they had drifted, it is made anew.
     if (moves > 0 && reached(result, options) &&
-        !(refresh() * std::sqrt(static_cast<double>(objective.rows())) < harmless_drift * result.residual))
+        !(refresh() * std::sqrt(static_cast<double>(objective.rows())) < harmless_drift * result.report.residual))
       look();
-    if (over(result, options, "ascent")) break;
+    if (ascent_is_over(result, options, "ascent")) break;
     FamilyDirection direction = objective.direction(std::move(step.mean), std::move(step.root), std::move(step.eta));
     std::vector<const FamilyDirection*> directions = {&direction};
     // The last step must not push an entry through its floor. Such entries are purely diagonal: no panel holds them.
@@ -123,7 +129,7 @@ AscentResult ascend(const FamilyObjective& objective, Vector mean, Vector root, 
       continue;
     }
     if (!rose) {
-      result.status = Status::stalled;
+      result.report.status = Status::stalled;
       break;
     }
     last = std::move(taken);
@@ -131,73 +137,6 @@ AscentResult ascend(const FamilyObjective& objective, Vector mean, Vector root, 
     if (++moves == refresh_every) (void)refresh();
   }
   if (moves > 0) (void)refresh();
-  return result;
-}
-
-AscentResult truncated_newton(const FamilyObjective& objective, Vector mean, Vector root,
-                              const AscentOptions& options) {
-  const StepModel model(objective);
-  const FamilySpace& space = objective.space();
-  const RootPattern& p = space.pattern;
-  AscentResult result;
-  result.point = objective.at(std::move(mean), std::move(root));
-  if (!std::isfinite(result.point.value)) {
-    result.status = Status::numerical_failure;
-    return result;
-  }
-  double first_residual = 0.0;
-  for (;; ++result.iterations) {
-    const FamilyGradient gradient = objective.gradient(result.point);
-    ++result.products;
-    // The inverse diagonal of the model, over both parts.
-    const Vector precision = positive_precision(result.point);
-    const Vector inverse_mean = model.mean_diagonal(precision).cwiseMax(1e-300).cwiseInverse();
-    const Vector a = model.diagonal(precision);
-    Vector inverse_root(p.entries());
-    for (Index j = 0; j < p.columns; ++j)
-      for (Index e = p.start[static_cast<std::size_t>(j)]; e <= p.diagonal(j); ++e) {
-        const double c = result.point.at.root.entries(e);
-        inverse_root(e) = 1.0 / std::max(a(j) + (e == p.diagonal(j) ? 1.0 / (c * c) : 0.0), 1e-300);
-      }
-    FamilyGradient r = gradient;
-    FamilyGradient z{inverse_mean.cwiseProduct(r.mean), inverse_root.cwiseProduct(r.root)};
-    double rz = r.mean.dot(z.mean) + r.root.dot(z.root);
-    result.largest_gradient = gradient.largest();
-    result.residual = std::sqrt(rz);
-    if (result.iterations == 0) first_residual = result.residual;
-    if (over(result, options, "newton")) break;
-    const SiteCurvature curvature = objective.curvature(result.point);
-    // Superlinear convergence: solve the more accurately the nearer.
-    const double forcing = std::min(0.3, std::sqrt(result.residual / std::max(first_residual, 1e-300)));
-    const double goal = forcing * forcing * rz;
-    FamilyGradient step{Vector::Zero(r.mean.size()), Vector::Zero(r.root.size())};
-    FamilyGradient d = z;
-    for (int k = 0; k < newton_inner_steps && rz > goal; ++k) {
-      const FamilyGradient hd = objective.hessian_times(result.point, curvature, objective.direction(d.mean, d.root));
-      ++result.products;
-      const double bend = -(d.mean.dot(hd.mean) + d.root.dot(hd.root));
-      if (!(bend > 0.0)) {
-        if (k == 0) step = d;
-        break;
-      }
-      const double alpha = rz / bend;
-      step.mean += alpha * d.mean;
-      step.root += alpha * d.root;
-      r.mean += alpha * hd.mean;
-      r.root += alpha * hd.root;
-      z = {inverse_mean.cwiseProduct(r.mean), inverse_root.cwiseProduct(r.root)};
-      const double next = r.mean.dot(z.mean) + r.root.dot(z.root);
-      d = {z.mean + (next / rz) * d.mean, z.root + (next / rz) * d.root};
-      rz = next;
-    }
-    const FamilyDirection direction = objective.direction(std::move(step.mean), std::move(step.root));
-    FamilyDirection taken;
-    if (!plane_search(objective, {&direction}, result.point, taken)) {
-      result.status = Status::stalled;
-      break;
-    }
-    result.point = objective.at(result.point.at.mean, result.point.at.root.entries);
-  }
   return result;
 }
 

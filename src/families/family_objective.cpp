@@ -145,40 +145,4 @@ FamilyGradient FamilyObjective::gradient(const FamilyPoint& point, const Vector*
   return g;
 }
 
-SiteCurvature FamilyObjective::curvature(const FamilyPoint& point) const {
-  constexpr double relative_step = 1e-3;
-  const Vector& v = point.variance;
-  const Vector step = relative_step * v.cwiseSqrt();
-  const Vector variance_step = relative_step * v;
-  Vector unused;
-  Vector up;
-  Vector down;
-  SiteCurvature out;
-  (void)expectation(point.at.eta + step, v, unused, up);
-  (void)expectation(point.at.eta - step, v, unused, down);
-  out.mixed = (up - down).cwiseQuotient(2.0 * step.cwiseMax(1e-300));
-  (void)expectation(point.at.eta, v + variance_step, unused, up);
-  (void)expectation(point.at.eta, v - variance_step, unused, down);
-  out.variance = (up - down).cwiseQuotient(2.0 * variance_step.cwiseMax(1e-300));
-  return out;
-}
-
-FamilyGradient FamilyObjective::hessian_times(const FamilyPoint& point, const SiteCurvature& curvature,
-                                              const FamilyDirection& direction) const {
-  // Pairs are (C, C), (C, d), (d, d): the middle one is half of dv.
-  const Vector dv = 2.0 * products_.inner({&point.at.root, &direction.root}).col(1);
-  const Vector weight = 2.0 * point.d_variance;
-  const Vector in_mean = weight.cwiseProduct(direction.eta) + curvature.mixed.cwiseProduct(dv);
-  const Vector in_variance = 2.0 * (curvature.mixed.cwiseProduct(direction.eta) + curvature.variance.cwiseProduct(dv));
-  FamilyGradient out;
-  out.mean = mean_rows_transposed_times(in_mean) - direction.mean_prior;
-  out.root = products_.gather({{&point.at.root, &in_variance}, {&direction.root, &weight}}) - direction.root_prior;
-  const RootPattern& p = space_->pattern;
-  for (Index j = 0; j < p.columns; ++j) {
-    const double c = point.at.root.entries(p.diagonal(j));
-    out.root(p.diagonal(j)) -= space_->multiplicity(j) * direction.root.entries(p.diagonal(j)) / (c * c);
-  }
-  return out;
-}
-
 }  // namespace gaussmith

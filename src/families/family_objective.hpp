@@ -55,11 +55,6 @@ struct FamilyGradient {
   [[nodiscard]] double largest() const;
 };
 
-/// d2 E[log t] / dm dv and dv2; that in m is 2 dE/dv.
-struct SiteCurvature {
-  Vector mixed, variance;
-};
-
 class FamilyObjective {
  public:
   FamilyObjective(const FamilySpace& space, const std::vector<Sites>& sites, int threads);
@@ -93,14 +88,6 @@ class FamilyObjective {
 
   /// `sites_root`, if given, is the sites' part of the gradient in the root, computed elsewhere.
   [[nodiscard]] FamilyGradient gradient(const FamilyPoint& point, const Vector* sites_root = nullptr) const;
-
-  /// By central differences of dE/dv in steps of a thousandth of the standard deviation: good to about 1e-6.
-  [[nodiscard]] SiteCurvature curvature(const FamilyPoint& point) const;
-
-  /// The Hessian of the bound times a direction, exact but for `curvature`; triangular families only.
-  /// Cost: that of a gradient and a projection.
-  [[nodiscard]] FamilyGradient hessian_times(const FamilyPoint& point, const SiteCurvature& curvature,
-                                             const FamilyDirection& direction) const;
 
  private:
   const FamilySpace* space_;

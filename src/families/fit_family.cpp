@@ -21,11 +21,11 @@ constexpr double spread = 0.7;
 /// Residual at which one of several starts is compared with the others: the bound can then rise by about 1e-3.
 constexpr double rough_tolerance = 0.03;
 
-std::string describe(const AscentResult& result, bool maybe_local) {
+std::string describe(Status status, double largest_gradient, bool maybe_local) {
   const char* where = maybe_local ? "a maximum of the bound, which may be local" : "the maximum of a concave bound";
-  switch (result.status) {
+  switch (status) {
     case Status::converged:
-      return fmt::format("{}, largest gradient {:.2g}", where, result.largest_gradient);
+      return fmt::format("{}, largest gradient {:.2g}", where, largest_gradient);
     case Status::iteration_limit:
       return "no optimum within the iterations allowed; raise kl.max_iterations";
     case Status::stalled:
@@ -68,9 +68,7 @@ AscentResult fit_from_starts(const FamilyObjective& objective, const ModelSpace&
   Random random(options.seed);
   Vector signs = Vector::Zero(space.dimension());
   const auto climb = [&](Vector mean, Vector root, const AscentOptions& how) {
-    return options.solver == FamilySolver::newton && p.triangular
-               ? truncated_newton(objective, std::move(mean), std::move(root), how)
-               : ascend(objective, std::move(mean), std::move(root), how);
+    return options.ascent(objective, std::move(mean), std::move(root), how);
   };
   // Several starts go only far enough to be told apart; the best goes on.
   AscentOptions rough = ascent;
@@ -103,21 +101,17 @@ AscentResult fit_from_starts(const FamilyObjective& objective, const ModelSpace&
         warm = true;
       }
     AscentResult next = climb(std::move(start.mean), std::move(start.root), starts > 1 ? rough : ascent);
-    const bool stop = next.status == Status::stopped;
+    const bool stop = next.report.status == Status::stopped;
     const bool first = s == 0;
-    const bool usable = std::isfinite(next.point.value) && next.status != Status::numerical_failure;
-    const int iterations = best.iterations + next.iterations;
-    const int products = best.products + next.products;
-    if (first || (usable && (best.status == Status::numerical_failure || next.point.value > best.point.value)))
-      best = std::move(next);
-    best.iterations = iterations;
-    best.products = products;
+    const bool usable = std::isfinite(next.point.value) && next.report.status != Status::numerical_failure;
+    if (first || (usable && (best.report.status == Status::numerical_failure || next.point.value > best.point.value)))
+      std::swap(best, next);
+    if (!first) best.count_earlier(next, false);
     if (stop) return best;
   }
-  if (starts == 1 || best.status == Status::numerical_failure) return best;
+  if (starts == 1 || best.report.status == Status::numerical_failure) return best;
   AscentResult end = climb(best.point.at.mean, best.point.at.root.entries, ascent);
-  end.iterations += best.iterations;
-  end.products += best.products;
+  end.count_earlier(best, false);
   return end;
 }
 
@@ -165,14 +159,11 @@ FamilyFit fit_family(const Model& model, PriorGeometry& geometry, const Covarian
   fit.d_mean = result.point.d_mean;
   fit.d_variance = result.point.d_variance;
   fit.bound = result.point.value;
-  fit.status = result.status;
-  fit.local_optimum = result.status == Status::converged && !(fit.concave && family.kind != FamilyKind::subspace);
-  fit.message = describe(result, fit.local_optimum);
-  fit.iterations = result.iterations;
   fit.products = result.products;
-  fit.residual = result.residual;
   fit.largest_gradient = result.largest_gradient;
-  fit.history = std::move(result.history);
+  fit.report = std::move(result.report);
+  fit.report.local_optimum = fit.report.converged() && !(fit.concave && family.kind != FamilyKind::subspace);
+  fit.report.message = describe(fit.report.status, fit.largest_gradient, fit.report.local_optimum);
   return fit;
 }
 

@@ -10,11 +10,6 @@
 
 namespace gaussmith {
 
-enum class FamilySolver {
-  ascent,  ///< Steps of the fixed-precision model with exact searches of planes.
-  newton   ///< Truncated Newton with exact Hessian products; triangular families only.
-};
-
 /// The Gaussian of an earlier fit.
 struct EarlierRoot {
   CovarianceRoot covariance;
@@ -33,11 +28,10 @@ struct FamilyOptions {
   double largest_gradient = 0.0;  ///< Stop also when no entry of the gradient in (m, C) exceeds this; 0 for never.
   int max_iterations = 1000;
   std::uint64_t seed = 0;
-  int starts = 0;       ///< Where the bound is not concave; 0 takes 6 for factor analysis and other such models.
-  int rotations = 60;   ///< Subspaces: how often at most the basis is chosen anew from the fitted precisions.
-  int refinements = 0;  ///< Subspaces: steps of projected gradient ascent on the basis after that.
+  int starts = 0;      ///< Where the bound is not concave; 0 takes 6 for factor analysis and other such models.
+  int rotations = 60;  ///< Subspaces: how often at most the basis is chosen anew from the fitted precisions.
   Basis basis = Basis::weights;
-  FamilySolver solver = FamilySolver::ascent;
+  Ascent ascent = ascend;
   /// Where the bound is not concave it takes the place of the first of the starts.
   FamilyStart warm = {};
 };
@@ -49,16 +43,11 @@ struct FamilyFit {
   Marginals latent;           ///< eta at the model's rows.
   Vector d_mean, d_variance;  ///< Derivatives of E[log t_n] there.
   double bound = 0.0;
-  bool warm = false;           ///< Begun from the earlier posterior.
-  bool concave = true;         ///< False: the bound may be a local maximum (factor analysis, sites not log-concave).
-  bool local_optimum = false;  ///< Report::local_optimum: also for a subspace, whose basis is not optimised.
-  Status status = Status::converged;
-  std::string message;
-  int iterations = 0;
+  bool warm = false;              ///< Begun from the earlier posterior.
+  bool concave = true;            ///< False: the bound may be a local maximum (factor analysis, sites not log-concave).
   int products = 0;               ///< Gradients and Hessian products.
-  double residual = 0.0;          ///< See AscentResult.
   double largest_gradient = 0.0;  ///< In (m, C) of the basis.
-  std::vector<Iteration> history;
+  Report report;                  ///< See AscentResult.
 };
 
 /// Throws InvalidOption when the family or its basis does not suit the model. The model must be valid; the geometry is

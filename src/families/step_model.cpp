@@ -27,6 +27,9 @@ constexpr double largest_change = 10.0;
 /// Factor analysis: where d_j = 0 is best it stays at this part of the conditional standard deviation; V would be
 /// singular without, and the bound loses 1e-8.
 constexpr double smallest_deviation = 1e-4;
+/// Ridges that make A positive definite: the first beside its largest diagonal entry, each ten times the one before.
+constexpr double smallest_ridge = 1e-12;
+constexpr int most_ridges = 20;
 
 }  // namespace
 
@@ -209,23 +212,12 @@ FamilyStep StepModel::step(const FamilyPoint& point, FamilyGradient& gradient) c
   return step(point, gradient, &grams);
 }
 
-FamilyStep StepModel::step(const FamilyPoint& point, const FamilyGradient& gradient,
-                           const std::vector<Matrix>* grams) const {
-  const FamilySpace& space = objective_->space();
-  const RootPattern& p = space.pattern;
-  const Vector precision = positive_precision(point);
+Vector StepModel::diagonal_target(const FamilyPoint& point, const FamilyGradient& gradient, const Vector& a_diagonal,
+                                  FamilyStep& step) const {
+  const RootPattern& p = objective_->space().pattern;
   const Vector& entries = point.at.root.entries;
-  // The gradient has computed them already, unless a negative precision was replaced.
-  const bool negative = !(point.d_variance.array() <= 0.0).all();
-  const Slope slope{&entries, &gradient.root};
-  const bool at_hand = gradient.squares.size() > 0 && !negative;
-  const Vector site_squares = at_hand ? Vector(-gradient.squares) : objective_->products().squares(precision);
-  const Vector a_diagonal = space.root_prior.diagonal + site_squares;
-  FamilyStep step;
-
-  // By default the diagonal of A, with the curvature of the entropy: that of log C_rr, or that of 1/2 log|V| in d_j,
-  // (V^-1)_jj (2 d_j^2 (V^-1)_jj - 1), where it is concave. d_j = 0 may be the best, and is reached only without the
-  // barrier of a logarithm.
+  // The curvature of the entropy: that of log C_rr, or that of 1/2 log|V| in d_j, (V^-1)_jj (2 d_j^2 (V^-1)_jj - 1),
+  // where it is concave. d_j = 0 may be the best, and is reached only without the barrier of a logarithm.
   Vector entropy_gradient;
   if (!p.triangular) (void)objective_->entropy(entries, &entropy_gradient);
   const auto entropy_curvature = [&](Index e) {
@@ -234,70 +226,101 @@ FamilyStep StepModel::step(const FamilyPoint& point, const FamilyGradient& gradi
     const double inverse = entropy_gradient(e) / c;
     return inverse * std::max(0.0, 2.0 * c * c * inverse - 1.0);
   };
-  step.root.resize(p.entries());
+  Vector target = entries;
   for (Index j = 0; j < p.columns; ++j)
     for (Index e = p.start[static_cast<std::size_t>(j)]; e <= p.diagonal(j); ++e) {
       const double barrier = e == p.diagonal(j) ? entropy_curvature(e) : 0.0;
-      step.root(e) = gradient.root(e) / std::max(a_diagonal(j) + barrier, 1e-300);
+      target(e) += gradient.root(e) / std::max(a_diagonal(j) + barrier, 1e-300);
     }
-  Vector target = entries + step.root;
-  if (!p.triangular)
-    for (Index j = 0; j < p.columns; ++j) {
-      const double floor = smallest_deviation / std::sqrt(std::max(a_diagonal(j), 1e-300));
-      if (target(p.diagonal(j)) > floor) continue;
-      target(p.diagonal(j)) = floor;
-      step.floored.push_back(p.diagonal(j));
-    }
-  bool solved_mean = false;
-  if (direct_) {
-    // The columns that belong to the triangle: all but the last of a subspace, which is purely diagonal anyway.
-    const Index size = space.shared ? p.columns : p.columns - 1;
-    Matrix a = objective_->products().gram(precision, 0, p.columns).topLeftCorner(size, size).eval();
-    if (space.root_prior.dense.size() > 0)
-      a += space.root_prior.dense;
-    else
-      a.diagonal() += space.root_prior.diagonal.head(size);
-    mirror_lower(a);
-    Matrix reversed = a.reverse();
-    double ridge = 0.0;
-    for (int tries = 0; tries < 20 && !cholesky(reversed); ++tries) {
-      // Only without a Gaussian factor: directions in which no site has curvature here.
-      ridge = ridge > 0.0 ? 10.0 * ridge : 1e-12 * std::max(a.diagonal().maxCoeff(), 1e-300);
-      reversed = a.reverse();
-      reversed.diagonal().array() += ridge;
-    }
-    if (ridge > 0.0) a.diagonal().array() += ridge;
-    if (p.triangular) direct_rows(reversed, a, negative ? &slope : nullptr, target);
-    if (space.shared) {
-      Vector right = gradient.mean.reverse();
-      solve_lower(reversed, right);
-      solve_lower_transposed(reversed, right);
-      step.mean = right.reverse();
-      solved_mean = true;
-    }
-  } else if (windows_) {
-    window_rows(precision, grams, negative ? &slope : nullptr, target);
+  if (p.triangular) return target;
+  for (Index j = 0; j < p.columns; ++j) {
+    const double floor = smallest_deviation / std::sqrt(std::max(a_diagonal(j), 1e-300));
+    if (target(p.diagonal(j)) > floor) continue;
+    target(p.diagonal(j)) = floor;
+    step.floored.push_back(p.diagonal(j));
   }
-  if (p.triangular)
-    for (Index j = 0; j < p.columns; ++j) {
-      if (!p.diagonal_row[static_cast<std::size_t>(j)]) continue;
-      const Index e = p.diagonal(j);
-      const double omega = space.multiplicity(j);
-      if (!(omega > 0.0)) {
-        target(e) = entries(e);
-        continue;
-      }
-      const double a = omega * space.root_prior.diagonal(j) + site_squares(j);
-      if (negative) {
-        target(e) = entries(e) + gradient.root(e) / (a + omega / (entries(e) * entries(e)));
-        continue;
-      }
-      const double best = a > 0.0 ? std::sqrt(omega / a) : largest_change * entries(e);
-      target(e) = std::clamp(best, entries(e) / largest_change, entries(e) * largest_change);
+  return target;
+}
+
+void StepModel::direct_step(const Vector& precision, const FamilyGradient& gradient, const Slope* slope, Vector& target,
+                            FamilyStep& step) const {
+  const FamilySpace& space = objective_->space();
+  const RootPattern& p = space.pattern;
+  // The columns that belong to the triangle: all but the last of a subspace, which is purely diagonal anyway.
+  const Index size = space.shared ? p.columns : p.columns - 1;
+  Matrix a = objective_->products().gram(precision, 0, p.columns).topLeftCorner(size, size).eval();
+  if (space.root_prior.dense.size() > 0)
+    a += space.root_prior.dense;
+  else
+    a.diagonal() += space.root_prior.diagonal.head(size);
+  mirror_lower(a);
+  Matrix reversed = a.reverse();
+  double ridge = 0.0;
+  for (int tries = 0; tries < most_ridges && !cholesky(reversed); ++tries) {
+    // Only without a Gaussian factor: directions in which no site has curvature here.
+    ridge = ridge > 0.0 ? 10.0 * ridge : smallest_ridge * std::max(a.diagonal().maxCoeff(), 1e-300);
+    reversed = a.reverse();
+    reversed.diagonal().array() += ridge;
+  }
+  if (ridge > 0.0) {
+    a.diagonal().array() += ridge;
+    ++step.jittered;
+  }
+  if (p.triangular) direct_rows(reversed, a, slope, target);
+  if (!space.shared) return;
+  Vector right = gradient.mean.reverse();
+  solve_lower(reversed, right);
+  solve_lower_transposed(reversed, right);
+  step.mean = right.reverse();
+}
+
+void StepModel::diagonal_rows(const Vector& site_squares, const Slope* slope, const Vector& entries,
+                              Vector& target) const {
+  const FamilySpace& space = objective_->space();
+  const RootPattern& p = space.pattern;
+  for (Index j = 0; j < p.columns; ++j) {
+    if (!p.diagonal_row[static_cast<std::size_t>(j)]) continue;
+    const Index e = p.diagonal(j);
+    const double omega = space.multiplicity(j);
+    if (!(omega > 0.0)) {
+      target(e) = entries(e);
+      continue;
     }
+    const double a = omega * space.root_prior.diagonal(j) + site_squares(j);
+    if (slope) {
+      target(e) = entries(e) + (*slope->gradient)(e) / (a + omega / (entries(e) * entries(e)));
+      continue;
+    }
+    const double best = a > 0.0 ? std::sqrt(omega / a) : largest_change * entries(e);
+    target(e) = std::clamp(best, entries(e) / largest_change, entries(e) * largest_change);
+  }
+}
+
+FamilyStep StepModel::step(const FamilyPoint& point, const FamilyGradient& gradient,
+                           const std::vector<Matrix>* grams) const {
+  const FamilySpace& space = objective_->space();
+  const RootPattern& p = space.pattern;
+  const Vector precision = positive_precision(point);
+  const Vector& entries = point.at.root.entries;
+  const bool negative = !(point.d_variance.array() <= 0.0).all();
+  const Slope newton{&entries, &gradient.root};
+  const Slope* slope = negative ? &newton : nullptr;
+  // The gradient has computed them already, unless a negative precision was replaced.
+  const bool at_hand = gradient.squares.size() > 0 && !negative;
+  const Vector site_squares = at_hand ? Vector(-gradient.squares) : objective_->products().squares(precision);
+  const Vector a_diagonal = space.root_prior.diagonal + site_squares;
+
+  FamilyStep step;
+  Vector target = diagonal_target(point, gradient, a_diagonal, step);
+  if (direct_)
+    direct_step(precision, gradient, slope, target, step);
+  else if (windows_)
+    window_rows(precision, grams, slope, target);
+  if (p.triangular) diagonal_rows(site_squares, slope, entries, target);
   step.root = target - entries;
   step.root_decrement = gradient.root.dot(step.root);
-  if (!solved_mean) solve_mean(precision, space.shared ? a_diagonal : mean_diagonal(precision), gradient.mean, step);
+  if (step.mean.size() == 0)
+    solve_mean(precision, space.shared ? a_diagonal : mean_diagonal(precision), gradient.mean, step);
   step.mean_decrement = gradient.mean.dot(step.mean);
   return step;
 }

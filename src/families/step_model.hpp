@@ -17,6 +17,7 @@ struct FamilyStep {
   Vector mean, root;
   Vector eta = {};                  ///< H mean where it is known, else empty.
   std::vector<Index> floored = {};  ///< Factor analysis: entries d_j that the step takes to their floor.
+  int jittered = 0;                 ///< Whether A needed a ridge.
   double mean_decrement = 0.0, root_decrement = 0.0;  ///< gradient'step of both parts, not negative.
 };
 
@@ -41,6 +42,14 @@ class StepModel {
     const Vector* entries;
     const Vector* gradient;
   };
+  /// Where the diagonal of A alone sends every entry, the default of those that nothing better is known for.
+  [[nodiscard]] Vector diagonal_target(const FamilyPoint& point, const FamilyGradient& gradient,
+                                       const Vector& a_diagonal, FamilyStep& step) const;
+  /// A formed and factorised: rows of a triangular root, and the mean where it shares the rows.
+  void direct_step(const Vector& precision, const FamilyGradient& gradient, const Slope* slope, Vector& target,
+                   FamilyStep& step) const;
+  /// Rows of a triangular root that are nothing but their diagonal entry.
+  void diagonal_rows(const Vector& site_squares, const Slope* slope, const Vector& entries, Vector& target) const;
   void direct_rows(const Matrix& reversed_factor, const Matrix& a, const Slope* slope, Vector& target) const;
   void window_rows(const Vector& precision, const std::vector<Matrix>* grams, const Slope* slope, Vector& target) const;
   /// Conjugate gradients until what is left is small beside itself or beside the decrement of the root.

@@ -118,52 +118,19 @@ AscentResult fit_subspace(const ModelSpace& model_space, const std::vector<Sites
         begin = std::move(*earlier);
         warm = true;
       }
-    return ascend(objective, std::move(begin.mean), std::move(begin.root), ascent);
+    return options.ascent(objective, std::move(begin.mean), std::move(begin.root), ascent);
   };
   AscentResult result = fit(basis, nullptr);
-  for (int round = 0; round < options.rotations && result.status == Status::converged; ++round) {
+  for (int round = 0; round < options.rotations && result.report.converged(); ++round) {
     const Matrix next_basis = subspace_basis(mean_objective, positive_precision(result.point), size, options.seed);
     AscentResult next = fit(next_basis, &result);
-    next.iterations += result.iterations;
-    next.products += result.products;
-    next.history.insert(next.history.begin(), result.history.begin(), result.history.end());
+    next.count_earlier(result, true);
     const double rise = next.point.value - result.point.value;
     if (rise > 0.0) {
       result = std::move(next);
       basis = next_basis;
     }
     if (rise < worthwhile * (1.0 + std::abs(result.point.value))) break;
-  }
-
-  double length = 1.0;
-  for (int k = 0; k < options.refinements && result.status == Status::converged; ++k) {
-    // dB/dE = 2 (C'C - c^2 I) E H' diag(dE/dv) H; steps in units of the largest precision.
-    const RootPattern pattern = make_pattern({FamilyKind::subspace, size}, whole.dimension());
-    const Matrix root = Matrix(pattern.matrix(result.point.at.root.entries)).topLeftCorner(size, size);
-    const double c = result.point.at.root.entries(pattern.diagonal(size));
-    Matrix weighted = projected_design(mean_objective, basis).leftCols(size);
-    weighted = result.point.d_variance.asDiagonal() * weighted;
-    Matrix inner(size, whole.dimension());
-    for (Index i = 0; i < size; ++i)
-      inner.row(i) = mean_objective.mean_rows_transposed_times(weighted.col(i)).transpose();
-    Matrix slope = 2.0 * (root.transpose() * root - c * c * Matrix::Identity(size, size)) * inner;
-    slope -= times(times_transposed(slope, basis), basis);
-    const double scale = slope.norm();
-    if (!(scale > 0.0)) break;
-    bool rose = false;
-    for (int tries = 0; tries < 12 && !rose; ++tries, length *= 0.5) {
-      const Matrix orthonormal = orthonormal_columns((basis + length / scale * slope).transpose()).transpose();
-      AscentResult next = fit(orthonormal, &result);
-      if (next.point.value <= result.point.value) continue;
-      rose = true;
-      next.iterations += result.iterations;
-      next.products += result.products;
-      next.history.insert(next.history.begin(), result.history.begin(), result.history.end());
-      result = std::move(next);
-      basis = orthonormal;
-      length *= 4.0;
-    }
-    if (!rose) break;
   }
   return result;
 }

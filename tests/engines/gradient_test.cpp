@@ -101,7 +101,8 @@ TEST(GradientOfKl, MatchesDifferencesForConstrainedCovariances) {
       SCOPED_TRACE(family);
       const Kl method{.covariance = family, .basis = basis, .starts = 1};
       Model process = process_model("poisson", 8, 11);
-      std::get<GaussianProcess>(process.prior).inputs *= 3.0;  // Far from singular.
+      auto& inputs = std::get<GaussianProcess>(process.prior).inputs;
+      inputs = 3.0 * *inputs;  // Far from singular.
       expect_gradient(process, method, {});
       expect_gradient(linear_model("gamma", 12, 4, 5), method, {});
     }

@@ -151,7 +151,7 @@ TEST(KlFamily, WhatDoesNotSuitTheModelIsRefused) {
   // The same point twice: K is singular, and zeros can stand in the whitened basis only.
   Model process = testing::process_model("poisson", 6, 2);
   auto& inputs = std::get<GaussianProcess>(process.prior).inputs;
-  inputs.row(1) = inputs.row(0);
+  inputs = testing::with_row(inputs, 1, inputs->row(0));
   EXPECT_THROW((void)infer(process, Kl{.covariance = "diagonal"}), InvalidOption);
   const Posterior q = infer(process, Kl{.covariance = "diagonal", .basis = Basis::whitened});
   EXPECT_TRUE(q.report().converged());
@@ -175,7 +175,7 @@ TEST(KlFamily, SubspaceGradientsMatchRefitsThatChooseTheirBasis) {
 TEST(KlFamily, SingularPriorsHaveNoPatternOfAllWeights) {
   Model process = testing::process_model("poisson", 6, 2);
   auto& inputs = std::get<GaussianProcess>(process.prior).inputs;
-  inputs.row(1) = inputs.row(0);
+  inputs = testing::with_row(inputs, 1, inputs->row(0));
   const std::string file = ::testing::TempDir() + "gaussmith_pattern_of_six.txt";
   {
     std::ofstream out(file);

@@ -179,7 +179,7 @@ TEST(Laplace, RowOrderAndLabelFlipDoNotMatter) {
   const Model model = process_model("bernoulli-logit", 20, 8);
   const auto& process = std::get<GaussianProcess>(model.prior);
   Model reversed = model;
-  reversed.prior = GaussianProcess{process.inputs.colwise().reverse(), process.kernel, process.mean};
+  reversed.prior = GaussianProcess{process.inputs->colwise().reverse(), process.kernel, process.mean};
   reversed.sites = {observe("bernoulli-logit", model.sites[0]->responses().reverse())};
   EXPECT_NEAR(infer(model, Laplace{}).log_evidence().value, infer(reversed, Laplace{}).log_evidence().value, 1e-10);
   Model flipped = model;

@@ -99,7 +99,7 @@ void expect_same_optimum(const Model& model, double tolerance) {
   if (const auto* prior = std::get_if<DenseGaussian>(&model.prior)) {
     bound.prior_mean = prior->mean;
     bound.prior_precision = dense_inverse(prior->covariance);
-    bound.log_norm = -0.5 * std::log(dense_determinant(2 * std::numbers::pi * prior->covariance));
+    bound.log_norm = -0.5 * std::log(dense_determinant(2 * std::numbers::pi * *prior->covariance));
     bound.proper = true;
   }
   std::vector<double> x(static_cast<std::size_t>(d + d * (d + 1) / 2), 0.0);

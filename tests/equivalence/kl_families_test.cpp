@@ -2,9 +2,10 @@
 // a band as wide as the matrix.
 
 #include "families/fit_family.hpp"
-#include "gaussian/root_gaussian.hpp"
+#include "gaussian/root_law.hpp"
 #include "gaussmith/infer.hpp"
 #include "support/models.hpp"
+#include "support/truncated_newton.hpp"
 
 #include <gtest/gtest.h>
 
@@ -52,11 +53,12 @@ TEST(KlFamilies, FourWaysToTheFullOptimumAgree) {
       agree(other.log_evidence().value, other.weights().mean, other.weights().variance, other.latent());
     }
     FamilyOptions newton;
-    newton.solver = FamilySolver::newton;
+    newton.ascent = testing::truncated_newton;
     const FamilyFit cholesky = fit_family(model, {FamilyKind::full}, newton, 1);
-    EXPECT_EQ(cholesky.status, Status::converged) << cholesky.message;
-    const RootGaussian gaussian(std::make_shared<PriorGeometry>(model.prior, model.design, 1), cholesky.covariance);
-    const Vector variance = gaussian.weight_root().rowwise().squaredNorm();
+    EXPECT_TRUE(cholesky.report.converged()) << cholesky.report.message;
+    const RootLaw law(std::make_shared<PriorGeometry>(model.prior, model.design, 1), cholesky.covariance,
+                      cholesky.coordinates);
+    const Vector variance = law.weight_root().rowwise().squaredNorm();
     agree(cholesky.bound, cholesky.weight_mean, variance, cholesky.latent);
   }
 }

@@ -171,10 +171,10 @@ TEST(Maximise, ReachesACornerOfTheBoxAndSurvivesFailures) {
     gradient << -2 * (x(0) - 3), -20 * (x(1) - 0.5);
     return Evaluation{-std::pow(x(0) - 3, 2) - 10 * std::pow(x(1) - 0.5, 2), gradient};
   };
-  const Ascent ascent = maximise(
+  const Maximum found = maximise(
       f, [] { return false; }, Vector::Constant(2, -0.9), lower, upper, 200, 1e-6);
-  EXPECT_EQ(ascent.status, Status::converged) << ascent.message;
-  EXPECT_NEAR(ascent.value, -4.0, 1e-9);
+  EXPECT_EQ(found.status, Status::converged) << found.message;
+  EXPECT_NEAR(found.value, -4.0, 1e-9);
 }
 
 }  // namespace

@@ -20,6 +20,11 @@ Matrix random_matrix(Index rows, Index cols, std::uint64_t seed) {
   return m;
 }
 
+Matrix with_row(Matrix m, Index row, const Vector& values) {
+  m.row(row) = values.transpose();
+  return m;
+}
+
 Matrix random_covariance(Index dimension, Index rank, std::uint64_t seed) {
   const Matrix r = random_matrix(dimension, rank, seed);
   return r * r.transpose() / static_cast<double>(rank);

@@ -11,6 +11,9 @@ namespace gaussmith::testing {
 Vector random_vector(Index size, std::uint64_t seed);
 Matrix random_matrix(Index rows, Index cols, std::uint64_t seed);
 
+/// The same matrix with one row replaced.
+Matrix with_row(Matrix m, Index row, const Vector& values);
+
 /// R R' of the given rank, D x D.
 Matrix random_covariance(Index dimension, Index rank, std::uint64_t seed);
 
