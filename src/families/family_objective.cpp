@@ -3,7 +3,6 @@
 #include "base/overloaded.hpp"
 #include "base/parallel_blocks.hpp"
 #include "gaussmith/errors.hpp"
-#include "linalg/blas_threads.hpp"
 #include "linalg/dense.hpp"
 
 #include <Eigen/QR>
@@ -91,7 +90,6 @@ FamilyObjective::FamilyObjective(const FamilySpace& space, const std::vector<Sit
 Vector FamilyObjective::mean_rows_times(const Vector& x) const {
   return std::visit(Overloaded{[&](const Identity&) -> Vector { return x; },
                                [&](const Matrix& h) -> Vector {
-                                 const BlasThreads one_each(1);
                                  Vector out = Vector::Zero(h.rows());
                                  parallel_blocks(h.rows(), rows_at_once, threads_, [&](Index begin, Index end) {
                                    add_times(h.middleRows(begin, end - begin), x, out.segment(begin, end - begin));
@@ -108,7 +106,6 @@ Vector FamilyObjective::mean_rows_times(const Vector& x) const {
 Vector FamilyObjective::mean_rows_transposed_times(const Vector& x) const {
   return std::visit(Overloaded{[&](const Identity&) -> Vector { return x; },
                                [&](const Matrix& h) -> Vector {
-                                 const BlasThreads one_each(1);
                                  Vector out = Vector::Zero(h.cols());
                                  parallel_blocks(h.cols(), 64, threads_, [&](Index begin, Index end) {
                                    add_transposed_times(h.middleCols(begin, end - begin), x,
@@ -134,7 +131,6 @@ Vector FamilyObjective::mean_gram_times(const Vector& precision, const Vector& x
   const Index part = std::max<Index>(1, (h->rows() + partial_sums - 1) / partial_sums);
   Matrix parts = Matrix::Zero(h->cols(), partial_sums);
   hx.setZero(h->rows());
-  const BlasThreads one_each(1);
   parallel_blocks(h->rows(), part, threads_, [&](Index begin, Index end) {
     auto sum = parts.col(begin / part);
     for (Index n = begin; n < end; n += rows_in_cache) {
