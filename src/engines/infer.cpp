@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 
 namespace gaussmith {
@@ -17,8 +16,6 @@ namespace {
 
 /// A precision this small beside that of its marginal is rounding of zero, not an outlier.
 constexpr double negligible = 1e-6;
-/// Matrices up to this size are not worth a second BLAS thread, which spins for a while after each call.
-constexpr Index smallest_for_threads = 200;
 
 }  // namespace
 
@@ -33,8 +30,7 @@ Posterior infer_valid(const Model& model, const Method& method, const Run& run) 
   check_options(method);
   auto state = std::make_shared<Posterior::State>(model, method);
   state->threads = resolve_threads(run.threads);
-  const bool small = std::max(model.rows(), model.dimension()) <= smallest_for_threads;
-  const BlasThreads blas(small ? 1 : state->threads);
+  const BlasThreads blas(state->threads);
   std::visit(
       [&]<class Options>(const Options& options) {
         Engine<Options>::check(model);

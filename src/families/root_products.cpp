@@ -2,7 +2,6 @@
 
 #include "base/parallel_blocks.hpp"
 #include "gaussmith/errors.hpp"
-#include "linalg/blas_threads.hpp"
 #include "linalg/column_sums.hpp"
 #include "linalg/dense.hpp"
 
@@ -89,7 +88,6 @@ void RootProducts::for_blocks(const std::function<void(const RootBlock&)>& body)
     for (const RootBlock& at : pattern_->blocks) body(at);
     return;
   }
-  const BlasThreads one_each(1);
   parallel_blocks(count, 1, threads_,
                   [&](Index begin, Index) { body(pattern_->blocks[static_cast<std::size_t>(begin)]); });
 }
@@ -99,7 +97,6 @@ ProjectedRoot RootProducts::project(Vector entries) const {
   out.entries = std::move(entries);
   if (!keeps_panel_) return out;
   out.panel.resize(rows_, pattern_->panel_rows);
-  const BlasThreads one_each(1);
   for (const RootBlock& at : pattern_->blocks) {
     const Matrix root = pattern_->block(at, out.entries);
     parallel_blocks(rows_, rows_per_chunk, threads_, [&](Index begin, Index end) {
@@ -151,7 +148,6 @@ Matrix RootProducts::inner(const std::vector<const ProjectedRoot*>& roots, const
     const std::vector<Matrix> stacked = keeps_panel_ ? std::vector<Matrix>() : stacked_blocks(roots);
     Index tallest = 0;
     for (const Matrix& block : stacked) tallest = std::max(tallest, block.rows());
-    const BlasThreads one_each(1);
     parallel_blocks(rows_, rows_per_chunk, threads_, [&](Index begin, Index end) {
       auto sums = out.middleRows(begin, end - begin);
       const auto rows = dense_->middleRows(begin, end - begin);
@@ -210,7 +206,6 @@ Matrix RootProducts::inner(const std::vector<const ProjectedRoot*>& roots, const
 }
 
 void RootProducts::gather_panels(const std::vector<WeightedRoot>& roots, Vector& out) const {
-  const BlasThreads one_each(1);
   Matrix weighted(rows_, pattern_->panel_rows);
   parallel_blocks(rows_, rows_per_chunk, threads_, [&](Index begin, Index end) {
     const auto scaled = [&](const WeightedRoot& w) {

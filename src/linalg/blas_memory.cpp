@@ -10,15 +10,16 @@
 
 // OpenBLAS's own allocator takes the first free one of its buffers, maps it on first use and never unmaps it. The
 // serial build looks for it without a lock, so that two threads may be given the same one. The linker puts the
-// functions named
-// __wrap_ in its place (cmake/GaussmithDependencies.cmake): a thread keeps a buffer, and asks for it under our lock.
+// functions named __wrap_ in its place (cmake/GaussmithDependencies.cmake): a thread keeps a buffer, and is given it
+// under our lock.
+// NOLINTBEGIN(readability-identifier-naming): the linker makes these names.
 extern "C" {
-void* __real_blas_memory_alloc(int place);   // NOLINT(*-reserved-identifier, cert-dcl*)
-void __real_blas_memory_free(void* buffer);  // NOLINT(*-reserved-identifier, cert-dcl*)
-void* __wrap_blas_memory_alloc(int place);   // NOLINT(*-reserved-identifier, cert-dcl*)
-void __wrap_blas_memory_free(void* buffer);  // NOLINT(*-reserved-identifier, cert-dcl*)
+void* __real_blas_memory_alloc(int place);
+void* __wrap_blas_memory_alloc(int place);
+void __wrap_blas_memory_free(void* buffer);
 void openblas_set_num_threads(int);
 }
+// NOLINTEND(readability-identifier-naming)
 
 namespace gaussmith {
 

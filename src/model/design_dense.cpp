@@ -2,6 +2,7 @@
 // and Gram matrices through DGEMM and DSYRK.
 
 #include "base/parallel_blocks.hpp"
+#include "linalg/column_sums.hpp"
 #include "model/design_storage.hpp"
 
 #include <algorithm>
@@ -96,7 +97,7 @@ class DenseStorage final : public Design::Storage {
   [[nodiscard]] Vector column_squares(const Vector& weights, int threads) const override {
     Vector out(h_.cols());
     parallel_blocks(h_.cols(), columns_at_once, threads, [&](Index begin, Index end) {
-      for (Index j = begin; j < end; ++j) out(j) = (weights.array() * h_.col(j).array().square()).sum();
+      for (Index j = begin; j < end; ++j) out(j) = weighted_square(h_.col(j), weights);
     });
     return out;
   }
