@@ -1,6 +1,7 @@
 #pragma once
 // The whole library.
 
+#include "gaussmith/design.hpp"
 #include "gaussmith/errors.hpp"
 #include "gaussmith/files.hpp"
 #include "gaussmith/infer.hpp"
@@ -12,6 +13,7 @@
 #include "gaussmith/random.hpp"
 #include "gaussmith/report.hpp"
 #include "gaussmith/scores.hpp"
+#include "gaussmith/shared_matrix.hpp"
 #include "gaussmith/sites.hpp"
 #include "gaussmith/table_model.hpp"
 #include "gaussmith/tables.hpp"

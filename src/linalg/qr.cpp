@@ -1,5 +1,7 @@
 #include "linalg/qr.hpp"
 
+#include "linalg/blas_memory.hpp"
+
 #include <lapacke.h>
 
 #include <algorithm>
@@ -17,6 +19,7 @@ lapack_int leading(Index stride) { return as_int(std::max<Index>(1, stride)); }
 /// Calls routine(work, length) with the length that it asks for, told through a call with length -1.
 template <class Routine>
 void with_workspace(const Routine& routine) {
+  prepare_blas();
   double wanted = 0.0;
   routine(&wanted, lapack_int{-1});
   Vector work(std::max<Index>(1, static_cast<Index>(wanted)));

@@ -1,5 +1,7 @@
 #include "linalg/symmetric_eigen.hpp"
 
+#include "linalg/blas_memory.hpp"
+
 #include <lapacke.h>
 
 #include <cassert>
@@ -22,6 +24,7 @@ SymmetricEigen symmetric_eigen(Matrix a) {
   lapack_int whole_wanted = 0;
   bool solved = a.triangularView<Eigen::Lower>().toDenseMatrix().allFinite();
   if (solved) {
+    prepare_blas();
     solve(&wanted, -1, &whole_wanted, -1);
     Vector work(static_cast<Index>(wanted));
     std::vector<lapack_int> whole(static_cast<std::size_t>(whole_wanted));

@@ -68,7 +68,6 @@ class BadUse(ToolTest):
                            ("sparse:below.txt", "below.txt:2"), ("sparse:words.txt", "words.txt:1")):
             self.refuse(*linear, f"kl.covariance={text}", says=says)
         self.refuse(*linear, "kl.covariance=diagonal", "--set", "kl.memory=1e-9", says=("needs about", "kl.memory"))
-        self.refuse(*linear, "kl.covariance=diagonal", "--loo", says="kl.covariance=full")
         self.refuse(*linear, "kl.basis=round", says=("weights", "whitened"))
 
     def test_parameters_outside_their_domain(self):

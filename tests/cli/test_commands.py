@@ -143,6 +143,12 @@ class Fit(ToolTest):
         self.assertIn("Path ", text)
         self.assertIn("Left out ", text)
 
+    def test_constrained_covariances_predict_left_out_rows(self):
+        self.write("t.csv", class_table())
+        result = self.result("fit", "--data", "t.csv", "--target", "y", "--likelihood", "bernoulli-logit", "--prior",
+                             "isotropic", "--method", "kl", "--set", "kl.covariance=diagonal", "--loo")
+        self.assertTrue(all(value < 0 for value in result["leave_one_out"]["log_density"] if value is not None))
+
     def test_missing_cells_can_be_dropped(self):
         self.write("t.csv", class_table() + "NA,1,1\n")
         fit = ("fit", "--data", "t.csv", "--target", "y", "--likelihood", "bernoulli-logit", "--prior", "isotropic")
