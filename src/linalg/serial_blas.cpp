@@ -85,6 +85,11 @@ void add_product(double alpha, ConstMatrixView a, As a_as, ConstMatrixView b, As
     return;
   }
   prepare_blas();
+  if (out.cols() == 1 && b_as == As::is) {
+    cblas_dgemv(CblasColMajor, transposition(a_as), as_int(a.rows()), as_int(a.cols()), alpha, a.data(), leading(a),
+                b.data(), 1, beta, out.data(), 1);
+    return;
+  }
   cblas_dgemm(CblasColMajor, transposition(a_as), transposition(b_as), as_int(out.rows()), as_int(out.cols()),
               as_int(inner), alpha, a.data(), leading(a), b.data(), leading(b), beta, out.data(), leading(out));
 }

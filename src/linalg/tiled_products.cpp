@@ -43,7 +43,7 @@ void set_symmetric_product(ConstMatrixView symmetric_lower, ConstMatrixView x, M
 
 void add_square(double alpha, ConstMatrixView a, As as, double beta, MatrixView c, int threads) {
   const Index size = c.rows();
-  const Index width = piece_width(size, 6, 64, 384);
+  const Index width = piece_width(size, 5, 64, 384);
   const auto part = [&](Index begin, Index end) {
     return as == As::is ? ConstMatrixView(a.middleRows(begin, end - begin))
                         : ConstMatrixView(a.middleCols(begin, end - begin));
