@@ -129,7 +129,7 @@ lint() {
 
 api_reference() {
   mkdir -p build/docs
-  GAUSSMITH_VERSION="$(sed -n 's/^project(gaussmith VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)" doxygen docs/Doxyfile
+  GAUSSMITH_VERSION="$(sed -n 's/.*version = "\([0-9.]*\)".*/\1/p' include/gaussmith/version.hpp)" doxygen docs/Doxyfile
 }
 
 if $quick; then

@@ -96,7 +96,7 @@ struct Report {
   std::vector<std::string> warnings;
 
   [[nodiscard]] bool converged() const { return status == Status::converged; }
-  /// One line, e.g. "laplace: converged in 6 iterations, residual 3.1e-12 (tolerance 1e-08)".
+  /// One line, e.g. "converged after 6 iterations, residual 3.1e-12 (tolerance 1.0e-08): the optimum of the bound".
   [[nodiscard]] std::string brief() const;
 };
 

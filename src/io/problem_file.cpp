@@ -3,6 +3,7 @@
 #include "io/json_reading.hpp"
 #include "io/problem_file_parts.hpp"
 #include "io/text.hpp"
+#include "model/prior.hpp"
 
 #include <fmt/format.h>
 
@@ -94,7 +95,7 @@ std::vector<Sites> read_sites(const JsonNode& list, Index rows) {
 }
 
 Index read_points(const JsonNode& node, const Model& model, PredictionPoints& points) {
-  const auto* process = std::get_if<GaussianProcess>(&model.prior);
+  const auto* process = process_of(model.prior);
   const auto inputs = node.find("inputs");
   const auto design = node.find("design");
   if (process != nullptr && (inputs || model.design.is_identity())) {

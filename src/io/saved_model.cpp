@@ -5,6 +5,7 @@
 #include "io/checksum.hpp"
 #include "io/problem_file_parts.hpp"
 #include "io/text.hpp"
+#include "model/prior.hpp"
 
 #include <fmt/format.h>
 
@@ -388,7 +389,7 @@ EvidenceKind read_evidence_kind(const JsonNode& node) {
 /// The coded features must be what the prior was fitted on.
 void check_shapes(const JsonNode& root, const SavedModel& model) {
   const Index features = model.coding.features.dimension() + (model.coding.intercept ? 1 : 0);
-  const auto* process = std::get_if<GaussianProcess>(&model.fitted.prior);
+  const auto* process = process_of(model.fitted.prior);
   const Index expected = process != nullptr ? process->inputs.cols() : dimension_of(model.fitted.prior);
   if (features != expected) {
     root.fail(fmt::format("the coding gives {} features, but the prior was fitted on {}", features, expected));

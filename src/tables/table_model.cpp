@@ -4,6 +4,7 @@
 #include "gaussmith/infer.hpp"
 #include "gaussmith/kernel_expression.hpp"
 #include "io/text.hpp"
+#include "model/prior.hpp"
 #include "tables/coded_rows.hpp"
 
 #include <fmt/format.h>
@@ -344,7 +345,7 @@ TableCoding plain_coding(const Model& model, Spelling spelling) {
     throw InvalidOption(fmt::format("{}: the problem has {} blocks of sites; saved models have one likelihood", save,
                                     model.sites.size()));
   }
-  const auto* process = std::get_if<GaussianProcess>(&model.prior);
+  const auto* process = process_of(model.prior);
   if (process != nullptr && !model.design.is_identity()) {
     throw InvalidOption(
         fmt::format("{}: a gp prior under a design other than the identity cannot be predicted from a table", save));

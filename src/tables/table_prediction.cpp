@@ -1,4 +1,5 @@
 #include "gaussmith/table_model.hpp"
+#include "model/prior.hpp"
 #include "tables/coded_rows.hpp"
 
 #include <fmt/format.h>
@@ -19,7 +20,7 @@ std::vector<std::string> needed_columns(const TableCoding& coding, bool observed
 
 PredictionPoints points_of(const SavedModel& model, const Table& table, bool observed) {
   PredictionPoints points;
-  if (std::holds_alternative<GaussianProcess>(model.fitted.prior)) {
+  if (process_of(model.fitted.prior) != nullptr) {
     points.inputs = model.coding.features.encode_dense(table);
   } else {
     put_rows(model.coding, table, points.design);

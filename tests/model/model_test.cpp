@@ -6,8 +6,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <numeric>
+#include <thread>
 
 namespace gaussmith {
 namespace {
@@ -150,6 +152,23 @@ TEST(ParallelBlocks, CoverEverythingOnceAndRethrow) {
   }
   EXPECT_GE(resolve_threads(0), 1);
   EXPECT_EQ(resolve_threads(3), 3);
+}
+
+TEST(SiteRows, KeepsToTheCallersThreadWhereFunctionsAskForIt) {
+  const auto caller = std::this_thread::get_id();
+  CustomLikelihood custom;
+  custom.any_thread = false;
+  std::atomic<int> elsewhere = 0;
+  custom.log_density = [&](double eta, double y) {
+    if (std::this_thread::get_id() != caller) ++elsewhere;
+    return -0.5 * (eta - y) * (eta - y);
+  };
+  const std::vector<Sites> blocks = {observe("poisson", Vector::Ones(3000)), observe(custom, Vector::Ones(3000))};
+  Vector value;
+  SiteRows(blocks, 3).log_density(Vector::Zero(6000), &value);
+  EXPECT_EQ(elsewhere, 0);
+  EXPECT_EQ(value(5999), -0.5);
+  EXPECT_NEAR(value(0), -1.0, 1e-15);
 }
 
 }  // namespace

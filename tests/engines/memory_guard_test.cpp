@@ -1,0 +1,53 @@
+// A fit that cannot fit into the machine is refused before any work, by every engine.
+
+#include "base/memory.hpp"
+#include "gaussmith/errors.hpp"
+#include "gaussmith/infer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace gaussmith {
+namespace {
+
+/// Half of an N x N matrix of this size would fill the machine.
+Index too_many() { return static_cast<Index>(std::sqrt(machine_memory() / 4.0)); }
+
+Model large_process() {
+  const Index n = too_many();
+  return {.prior = GaussianProcess{Vector::LinSpaced(n, 0.0, 1.0), make_kernel("se"), 0.0},
+          .design = Identity{},
+          .offset = {},
+          .sites = {observe("gaussian", Vector::Zero(n), {{"variance", one(1.0)}})}};
+}
+
+/// More rows than weights, so that the precision form is taken.
+Model many_weights() {
+  const Index d = too_many();
+  SparseMatrix rows(d + 1, d);
+  rows.reserve(Eigen::VectorXi::Ones(d + 1));
+  for (Index n = 0; n <= d; ++n) rows.insert(n, n % d) = 1.0;
+  return {.prior = Isotropic{Vector::Zero(d), 1.0},
+          .design = rows,
+          .offset = {},
+          .sites = {observe("gaussian", Vector::Zero(d + 1), {{"variance", one(1.0)}})}};
+}
+
+TEST(MemoryGuard, EveryEngineRefusesWhatDoesNotFit) {
+  for (const Model& model : {large_process(), many_weights()})
+    for (const Method& method : {Method(Exact{}), Method(Laplace{}), Method(Kl{.covariance = "full"}), Method(Ep{})}) {
+      SCOPED_TRACE(std::string(name_of(method)));
+      try {
+        (void)infer(model, method);
+        FAIL();
+      } catch (const InvalidOption& error) {
+        const std::string text = error.what();
+        EXPECT_NE(text.find("needs about"), std::string::npos) << text;
+        EXPECT_NE(text.find("GB of this machine; "), std::string::npos) << text;
+      }
+    }
+}
+
+}  // namespace
+}  // namespace gaussmith
