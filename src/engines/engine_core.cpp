@@ -7,9 +7,7 @@
 
 namespace gaussmith {
 
-namespace {
-
-std::string way_out(const Model& model, CoreForm form) {
+std::string memory_way_out(const Model& model, CoreForm form) {
   if (form == CoreForm::covariance)
     return fmt::format("it grows with the square of the {} rows: take fewer of them", model.rows());
   return fmt::format(
@@ -17,15 +15,13 @@ std::string way_out(const Model& model, CoreForm form) {
       model.dimension());
 }
 
-}  // namespace
-
 std::shared_ptr<GaussianCore> build_core(const Run& run, Posterior::State& state) {
   const FormChoice choice = choose_form(state.model, run.form);
   const double bytes = core_memory(state.model, choice.form);
   if (bytes > machine_memory())
     throw InvalidOption(fmt::format("{} needs about {} for this model, more than the {} of this machine; {}",
                                     name_of(state.method), memory_in_words(bytes), memory_in_words(machine_memory()),
-                                    way_out(state.model, choice.form)));
+                                    memory_way_out(state.model, choice.form)));
   state.report.core = choice.reason;
   return make_core(state.model, choice.form, state.threads);
 }

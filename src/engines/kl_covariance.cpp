@@ -1,6 +1,7 @@
 #include "engines/kl_covariance.hpp"
 
 #include "base/memory.hpp"
+#include "engines/engine_core.hpp"
 #include "gaussian/core.hpp"
 #include "gaussmith/errors.hpp"
 
@@ -69,7 +70,8 @@ class Chooser {
 
   [[nodiscard]] std::string hint(double bytes) const {
     const double least = needed({FamilyKind::diagonal});
-    return least < bytes ? fmt::format("; diagonal needs {}", memory_in_words(least)) : std::string();
+    return least < bytes ? fmt::format("; diagonal needs {}", memory_in_words(least))
+                         : "; " + memory_way_out(model_, form_);
   }
 
   const Kl& options_;

@@ -13,12 +13,19 @@ Pointer not_null(Pointer rows) {
   return rows;
 }
 
+/// Eigen's sparse matrices have no move of their own: only a swap does without a second copy.
+std::shared_ptr<const SparseMatrix> shared(SparseMatrix&& rows) {
+  auto out = std::make_shared<SparseMatrix>();
+  out->swap(rows);
+  return out;
+}
+
 }  // namespace
 
 Design::Design() : Design(Identity{}) {}
 Design::Design(Identity /*identity*/) : Design(store_identity(0)) {}
 Design::Design(Matrix rows) : Design(store_dense(std::make_shared<const Matrix>(std::move(rows)))) {}
-Design::Design(SparseMatrix rows) : Design(std::make_shared<const SparseMatrix>(std::move(rows))) {}
+Design::Design(SparseMatrix rows) : Design(shared(std::move(rows))) {}
 Design::Design(std::shared_ptr<const Matrix> rows) : Design(store_dense(not_null(std::move(rows)))) {}
 Design::Design(std::shared_ptr<const LinearOperator> rows) : Design(store_operator(not_null(std::move(rows)))) {}
 Design::Design(std::shared_ptr<const SparseMatrix> rows) {
@@ -26,7 +33,7 @@ Design::Design(std::shared_ptr<const SparseMatrix> rows) {
   if (!rows->isCompressed()) {
     SparseMatrix compressed = *rows;
     compressed.makeCompressed();
-    rows = std::make_shared<const SparseMatrix>(std::move(compressed));
+    rows = shared(std::move(compressed));
   }
   storage_ = store_sparse(std::move(rows));
 }
