@@ -29,8 +29,12 @@ def write_table(path, rows, inputs=10):
 def seconds(command):
     """Of the whole command."""
     start = time.perf_counter()
-    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return time.perf_counter() - start
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    elapsed = time.perf_counter() - start
+    # 2: learning reached its largest number of evaluations.
+    if done.returncode not in (0, 2):
+        raise SystemExit(f"{' '.join(command)}: exit {done.returncode}, {done.stderr}")
+    return elapsed
 
 
 def main():
