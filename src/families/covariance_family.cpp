@@ -174,8 +174,9 @@ double memory_needed(const CovarianceFamily& family, const Model& model, Basis b
   }
   // Point, two directions, gradient, their prior terms, scratch; the pattern's indices count half.
   double doubles = 14 * entries + grams + 40 * (n + d);
-  // Sparse rows once more by column.
-  if (!stored_dense && !subspace) doubles += 1.5 * model.design.sized(model.dimension()).nonzeros();
+  // Sparse rows once more by column, for windows of columns.
+  const bool windows = family.kind == FamilyKind::banded || family.kind == FamilyKind::sparse;
+  if (!stored_dense && windows) doubles += 1.5 * model.design.sized(model.dimension()).nonzeros();
   if (dense_design || subspace) doubles += 4 * n * panel_rows;
   // Lanczos vectors; the basis, the next one, and the root of the result.
   if (subspace) doubles += d * (3 * k + 20) + 4 * d * k;

@@ -49,7 +49,6 @@ RootProducts::RootProducts(const Design& design, const RootPattern& pattern, int
     sparse_ = &identity_;
   }
   if (!dense_ && !sparse_) throw InvalidModel("the design has no entries for products with covariance roots");
-  if (sparse_) by_column_ = *sparse_;
   for (Index j = 0; j < pattern.columns; ++j)
     if (pattern.diagonal_row[static_cast<std::size_t>(pattern.rows - pattern.columns + j)])
       diagonal_columns_.push_back(j);
@@ -294,6 +293,8 @@ Matrix RootProducts::gram(const Vector& weight, Index begin, Index end) const {
     }
     return out;
   }
+  if (begin == 0 && end == pattern_->columns) return design_.gram(weight, threads_);
+  std::call_once(once_by_column_, [&] { by_column_ = *sparse_; });
   const Eigen::SparseMatrix<double, Eigen::ColMajor> scaled =
       root.asDiagonal() * by_column_.middleCols(begin, end - begin);
   const Eigen::SparseMatrix<double, Eigen::ColMajor> square = scaled.transpose() * scaled;

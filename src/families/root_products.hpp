@@ -8,6 +8,7 @@
 #include "families/root_pattern.hpp"
 
 #include <functional>
+#include <mutex>
 #include <span>
 
 namespace gaussmith {
@@ -67,7 +68,9 @@ class RootProducts {
   const Matrix* dense_ = nullptr;
   const SparseMatrix* sparse_ = nullptr;
   SparseMatrix identity_;
-  Eigen::SparseMatrix<double, Eigen::ColMajor> by_column_;  // Sparse designs: for gram().
+  // Sparse designs by column, for windows of columns: made when the first one is asked for.
+  mutable std::once_flag once_by_column_;
+  mutable Eigen::SparseMatrix<double, Eigen::ColMajor> by_column_;
   std::vector<Index> diagonal_columns_;                     // Columns whose diagonal entry is all there is in its row.
   bool keeps_panel_ = false;
 

@@ -136,7 +136,7 @@ TEST(KlFamily, AutoTakesFullWhereItFitsAndLessWhereItDoesNot) {
   EXPECT_LT(size, 50);
   EXPECT_THROW((void)infer(model, Kl{.covariance = fmt::format("chevron:{}", size + 1), .memory = 0.0015}),
                InvalidOption);
-  EXPECT_NE(note(0.00053).find("auto: diagonal"), std::string::npos) << note(0.00053);
+  EXPECT_NE(note(0.0004).find("auto: diagonal"), std::string::npos) << note(0.0004);
   EXPECT_THROW((void)fit(0.0001), InvalidOption);
   EXPECT_THROW((void)infer(model, Kl{.covariance = "full", .memory = 0.005}), InvalidOption);
   EXPECT_THROW((void)infer(model, Kl{.covariance = "chevron:300", .memory = 0.005}), InvalidOption);
