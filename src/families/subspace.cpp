@@ -155,7 +155,9 @@ AscentResult fit_subspace(const ModelSpace& model_space, const std::vector<Sites
     Matrix inner(size, whole.dimension());
     for (Index i = 0; i < size; ++i)
       inner.row(i) = mean_objective.mean_rows_transposed_times(weighted.col(i)).transpose();
-    Matrix slope = 2.0 * (root.transpose() * root - c * c * Matrix::Identity(size, size)) * inner;
+    Matrix root_gram = transposed_times(root, root);
+    root_gram.diagonal().array() -= c * c;
+    Matrix slope = 2.0 * times(root_gram, inner);
     slope -= times(times_transposed(slope, basis), basis);
     const double scale = slope.norm();
     if (!(scale > 0.0)) break;
