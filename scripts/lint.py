@@ -13,40 +13,14 @@ import concurrent.futures
 import json
 import os
 import pathlib
-import re
 import shlex
 import subprocess
 import sys
 
+from batches import batches_of
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BATCH_SIZE = 16
-UNNAMED = re.compile(r"^namespace \{$(.*?)^\}  // namespace$", re.MULTILINE | re.DOTALL)
-# What starts in the first column there: types, aliases, functions and constants. Members are indented.
-DECLARED = re.compile(
-    r"^(?:class|struct|enum|enum class|using) (\w+)|^[\w:][^\n(={;]*?[ *&](\w+)(?=\(| =|\{|\[|;)", re.MULTILINE
-)
-
-
-def own_names(path):
-    """The names in a file's unnamed namespaces."""
-    found = DECLARED.findall("".join(UNNAMED.findall(path.read_text())))
-    return {name for either in found for name in either if name}
-
-
-def batches_of(files):
-    """The files, in batches in which no file has a name of another."""
-    batches = []
-    for path in files:
-        names = own_names(path)
-        for batch, taken in batches:
-            if len(batch) < BATCH_SIZE and not names & taken:
-                break
-        else:
-            batch, taken = [], set()
-            batches.append((batch, taken))
-        batch.append(path)
-        taken |= names
-    return [batch for batch, taken in batches]
 
 
 def flags_of(files, commands):
@@ -94,7 +68,7 @@ def main():
             sys.exit(f"lint: {path} is not compiled in {folder}; accepted: the files that compile_commands.json names there")
 
     (folder / "lint").mkdir(exist_ok=True)
-    batches = batches_of(files)
+    batches = batches_of(files, BATCH_SIZE)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         jobs = [
             pool.submit(lint, batch, folder / "lint" / f"batch_{number}.cpp", folder, commands)

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "gaussmith/random.hpp"
-#include "gaussmith/types.hpp"
+#include "support/dense.hpp"
 
 namespace gaussmith::testing {
 
@@ -15,12 +15,16 @@ inline Matrix normal_matrix(Index rows, Index columns, Random& random) {
 
 /// U diag(values) U' with random orthonormal U, made of reflections.
 inline Matrix symmetric_with(const Vector& values, Random& random) {
-  Matrix a = values.asDiagonal();
+  const Index size = values.size();
+  Matrix u = Matrix::Identity(size, size);
   for (int k = 0; k < 3; ++k) {
-    const Vector v = normal_matrix(values.size(), 1, random).col(0).normalized();
-    a -= 2.0 * v * (v.transpose() * a);
-    a -= 2.0 * (a * v) * v.transpose();
+    const Matrix v = normal_matrix(size, 1, random);
+    const Matrix inner = dense_transposed_product(v, u);
+    u -= dense_product((2.0 / v.squaredNorm()) * v, inner);
   }
+  Matrix scaled = u;
+  for (Index j = 0; j < size; ++j) scaled.col(j) *= values(j);
+  const Matrix a = dense_product(scaled, u.transpose());
   return 0.5 * (a + a.transpose());
 }
 

@@ -7,6 +7,12 @@
 
 namespace gaussmith::testing {
 
+Matrix dense_product(const Matrix& a, const Matrix& b) { return a * b; }
+
+Matrix dense_transposed_product(const Matrix& a, const Matrix& b) { return a.transpose() * b; }
+
+double distance(const Matrix& a, const Matrix& b) { return (a - b).norm(); }
+
 Matrix dense_inverse(const Matrix& a) { return a.inverse(); }
 
 Matrix dense_solve(const Matrix& a, const Matrix& b) { return a.partialPivLu().solve(b); }

@@ -6,6 +6,13 @@
 
 namespace gaussmith::testing {
 
+/// A B and A'B.
+Matrix dense_product(const Matrix& a, const Matrix& b);
+Matrix dense_transposed_product(const Matrix& a, const Matrix& b);
+
+/// |A - B| in the Frobenius norm.
+double distance(const Matrix& a, const Matrix& b);
+
 /// A^-1 and A^-1 B by LU with pivoting.
 Matrix dense_inverse(const Matrix& a);
 Matrix dense_solve(const Matrix& a, const Matrix& b);
