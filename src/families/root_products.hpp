@@ -71,7 +71,7 @@ class RootProducts {
   // Sparse designs by column, for windows of columns: made when the first one is asked for.
   mutable std::once_flag once_by_column_;
   mutable Eigen::SparseMatrix<double, Eigen::ColMajor> by_column_;
-  std::vector<Index> diagonal_columns_;                     // Columns whose diagonal entry is all there is in its row.
+  std::vector<Index> diagonal_columns_;  // Columns whose diagonal entry is all there is in its row.
   bool keeps_panel_ = false;
 
   void gather_panels(const std::vector<WeightedRoot>& roots, Vector& out) const;
