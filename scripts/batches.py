@@ -14,7 +14,8 @@ UNNAMED = re.compile(r"^namespace \{$(.*?)^\}  // namespace$", re.MULTILINE | re
 # What starts in the first column there: types, aliases, functions and constants. Members are indented; a name taken from
 # another namespace may be taken twice.
 DECLARED = re.compile(
-    r"^(?:class|struct|enum|enum class) (\w+)|^(?!using [\w:]+;)[\w:][^\n(={;]*?[ *&](\w+)(?=\(| =|\{|\[|;)", re.MULTILINE
+    r"^(?:class|struct|enum|enum class) (\w+)|^(?:\[\[\w+\]\] )?(?!using [\w:]+;)[\w:][^\n(={;]*?[ *&](\w+)(?=\(| =|\{|\[|;)",
+    re.MULTILINE,
 )
 
 

@@ -4,7 +4,10 @@
 
 #include "gaussmith/types.hpp"
 
+#include <concepts>
 #include <memory>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace gaussmith {
@@ -35,8 +38,9 @@ struct DesignEntries {
   const SparseMatrix* sparse = nullptr;
 };
 
-/// A cheap handle: copies share the numbers, which never change. Sums have a fixed order, so that results do not depend
-/// on the number of threads.
+/// A cheap handle: copies share the numbers, which never change. Sums have a fixed order: products with vectors,
+/// squares and sparse rows give the same bits at any number of threads; dense blocks go through BLAS, where one thread
+/// and several differ by rounding.
 class Design {
  public:
   class Storage;  ///< Internal.
@@ -46,13 +50,18 @@ class Design {
   // NOLINTBEGIN(google-explicit-constructor): `.design = h` is how a model is written down.
   Design(Identity identity);
   Design(Matrix rows);
-  Design(SparseMatrix rows);
+  Design(const SparseMatrix& rows);
+  /// Takes the numbers over.
+  Design(SparseMatrix&& rows);
   template <class Expression>
   Design(const Eigen::MatrixBase<Expression>& rows) : Design(Matrix(rows)) {}
   /// Shares numbers that the caller holds already; not null.
   Design(std::shared_ptr<const Matrix> rows);
   Design(std::shared_ptr<const SparseMatrix> rows);
   Design(std::shared_ptr<const LinearOperator> rows);
+  template <class Operator>
+  requires std::derived_from<std::remove_const_t<Operator>, LinearOperator> Design(std::shared_ptr<Operator> rows)
+      : Design(std::shared_ptr<const LinearOperator>(std::move(rows))) {}
   // NOLINTEND(google-explicit-constructor)
 
   /// The same design for weights of this dimension: gives an identity its size, and is all that the others are.
@@ -94,7 +103,7 @@ class Design {
   /// Rows [begin, end) as columns of a D x (end - begin) matrix. An operator makes as many products.
   [[nodiscard]] Matrix transposed_rows(Index begin, Index end) const;
   /// The chosen rows as a design of their own.
-  [[nodiscard]] Design select(const std::vector<Index>& rows) const;
+  [[nodiscard]] Design select(const std::vector<Index>& chosen) const;
   /// H diag(scales).
   [[nodiscard]] Design scaled(const Vector& scales) const;
 

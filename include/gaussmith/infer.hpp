@@ -103,7 +103,10 @@ struct SiteApproximation {
   Index width = 1;
 
   [[nodiscard]] Index rows() const { return shift.size() / width; }
-  [[nodiscard]] bool operator==(const SiteApproximation& other) const = default;
+  [[nodiscard]] bool operator==(const SiteApproximation& other) const {
+    return width == other.width && shift.size() == other.shift.size() && precision.size() == other.precision.size() &&
+           precision == other.precision && shift == other.shift;
+  }
 };
 
 /// Every row seen from the others: q without the row's own site, and what that predicts for its response.

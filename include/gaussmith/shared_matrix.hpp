@@ -18,8 +18,9 @@ class SharedMatrix {
   SharedMatrix(const Eigen::MatrixBase<Expression>& values) : SharedMatrix(Matrix(values)) {}
   template <class Expression>
   SharedMatrix(const Eigen::DiagonalBase<Expression>& values) : SharedMatrix(Matrix(values.derived())) {}
-  /// Shares numbers that the caller holds already; not null.
-  SharedMatrix(std::shared_ptr<const Matrix> values) : values_(std::move(values)) {}
+  /// Shares numbers that the caller holds already; null stands for an empty matrix.
+  SharedMatrix(std::shared_ptr<const Matrix> values)
+      : values_(values ? std::move(values) : std::make_shared<const Matrix>()) {}
 
   operator const Matrix&() const { return *values_; }
   // NOLINTEND(google-explicit-constructor)

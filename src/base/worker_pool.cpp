@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -53,7 +53,7 @@ class WorkerPool {
     while (workers_ < std::min(busy_ + open_places_, most_threads - 1)) {
       try {
         std::thread([this] { serve(); }).detach();
-      } catch (const std::system_error&) {
+      } catch (const std::exception&) {  // No thread, or no memory for one: those that there are must do.
         return;
       }
       ++workers_;

@@ -20,6 +20,7 @@ constexpr double negligible = 1e-6;
 }  // namespace
 
 Posterior infer(const Model& model, const Method& method, const Run& run) {
+  check_options(method);
   model.validate();
   return infer_valid(model, method, run);
 }

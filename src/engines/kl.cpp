@@ -112,7 +112,7 @@ Climb best_of_starts(const Kl& options, const Run& run, GaussianCore& core, cons
   }
   best.report.iterations = iterations;
   best.report.message += fmt::format(", best of {} starts", options.starts);
-  core.restore(best.end.sites());
+  if (!core.set(best.end.sites())) core.restore({best.end.precision, Vector::Zero(core.rows())});
   return best;
 }
 

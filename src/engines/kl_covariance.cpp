@@ -32,7 +32,7 @@ class Chooser {
       : options_(options),
         model_(model),
         form_(choose_form(model, form).form),
-        limit_(options.memory > 0.0 ? options.memory * gigabyte : machine_memory()) {}
+        limit_(options.memory > 0.0 ? options.memory * gigabyte : machine_memory() - model_memory(model)) {}
 
   /// Throws InvalidOption when it does not fit.
   [[nodiscard]] KlCovariance take(CovarianceFamily family, std::string reason = {}) const {
@@ -52,6 +52,8 @@ class Chooser {
     if (fits && operations <= most_operations)
       return take(full, fmt::format("kl.covariance auto: full, which needs {}", memory_in_words(bytes)));
     if (form_asked_for) return take(full, "kl.covariance auto: full, because a form was asked for");
+    if (!model_.design.has_entries())
+      return take(full, "kl.covariance auto: full, because the design is an operator that only multiplies");
     if (has_dense_covariance(model_.prior))
       return take(full, "kl.covariance auto: full, because the prior's matrix takes as much in every family");
     const std::string why =
@@ -70,8 +72,8 @@ class Chooser {
 
   [[nodiscard]] std::string hint(double bytes) const {
     const double least = needed({FamilyKind::diagonal});
-    return least < bytes ? fmt::format("; diagonal needs {}", memory_in_words(least))
-                         : "; " + memory_way_out(model_, form_);
+    return least < bytes && model_.design.has_entries() ? fmt::format("; diagonal needs {}", memory_in_words(least))
+                                                        : "; " + memory_way_out(model_, form_);
   }
 
   const Kl& options_;

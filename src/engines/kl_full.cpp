@@ -64,7 +64,8 @@ class KlAscent {
     core_.restore({start.precision, Vector::Zero(core_.rows())});
     now_ = optimise_mean(start.precision, start.mean);
     while (proceed()) advance();
-    core_.restore(now_.sites());
+    // Shifts beyond the range of doubles leave the precisions, and a mean that is what it is.
+    if (!core_.set(now_.sites())) core_.restore({now_.precision, Vector::Zero(core_.rows())});
     return std::move(now_);
   }
 
@@ -200,7 +201,7 @@ class KlAscent {
   /// (V o V) dtau is to first order the fall of v.
   bool try_step(const Vector& precision, const Vector& mismatch, std::string_view kind) {
     if (report_.iterations >= options_.max_iterations) return false;
-    if (!core_.set({precision, now_.mean.d_mean})) {
+    if (!core_.set({precision, Vector::Zero(core_.rows())})) {
       ++report_.iterations;
       return false;
     }

@@ -46,9 +46,9 @@ void use_independent_weights(const Vector& variance, bool whitened, ModelSpace& 
 void use_whitened_weights(PriorGeometry& geometry, ModelSpace& out) {
   FamilySpace& space = out.space;
   out.whitened = true;
-  geometry.whiten();
+  geometry.whiten_rows();
   out.root = geometry.factor().factor;
-  space.mean_design = Design(Matrix(geometry.whitened_rows(0, geometry.rows()).transpose()));
+  space.mean_design = geometry.whitened_design();
   space.mean_prior.diagonal = Vector::Ones(geometry.rank());
   space.constant = 0.5 * static_cast<double>(geometry.rank());
 }

@@ -30,7 +30,7 @@ struct WeightedRoot {
 
 class RootProducts {
  public:
-  /// Both must outlive the object; the pattern's columns are the design's.
+  /// The pattern must outlive the object; its columns are the design's.
   RootProducts(const Design& design, const RootPattern& pattern, int threads);
 
   [[nodiscard]] Index rows() const { return rows_; }

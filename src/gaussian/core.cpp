@@ -18,13 +18,15 @@ GaussianCore::GaussianCore(std::shared_ptr<PriorGeometry> geometry, const Vector
 }
 
 bool GaussianCore::set(const SiteApproximation& sites) {
-  if (!sites.precision.allFinite() || !sites.shift.allFinite()) return false;
-  if (!factorised_ || sites_.precision != sites.precision) {
+  const bool same =
+      factorised_ && sites_.precision.size() == sites.precision.size() && sites_.precision == sites.precision;
+  if (!same) {
     variances_.reset();
-    factorised_ = factorise(sites.precision);
+    factorised_ = false;  // Whatever happens on the way.
+    factorised_ = sites.precision.allFinite() && factorise(sites.precision);
   }
   sites_ = sites;
-  return factorised_;
+  return factorised_ && sites.shift.allFinite();
 }
 
 void GaussianCore::restore(const SiteApproximation& sites) {
@@ -82,6 +84,10 @@ FormChoice choose_form(const Model& model, CoreForm wanted) {
   return {CoreForm::precision, fmt::format("precision form: N = {} rows, D = {} weights, D < N", n, d)};
 }
 
+double model_memory(const Model& model) {
+  return model.design.bytes() + bytes_of(model.prior) + 8.0 * 4.0 * static_cast<double>(model.rows());
+}
+
 double core_memory(const Model& model, CoreForm form) {
   const auto n = static_cast<double>(model.rows());
   const auto d = static_cast<double>(model.dimension());
@@ -94,7 +100,9 @@ double core_memory(const Model& model, CoreForm form) {
                                      [](const Sites& block) { return block->traits().log_concave; });
     if (!concave) doubles += 1.5 * n * n;  // The rows with negative precisions.
     if (dense_prior && !identity) doubles += d * d + 2 * n * d;
-    if (!dense_prior && !identity) doubles += 1.5 * model.design.nonzeros();  // The scaled rows.
+    constexpr double panel = 200;  // An operator's products with unit vectors; the scaled rows of the others.
+    if (!dense_prior && !identity)
+      doubles += model.design.has_entries() ? 1.5 * model.design.nonzeros() : panel * (n + d);
   } else {
     constexpr double block = 2048;
     doubles += 3 * d * d + block * d;  // The precision, its factor, and what is being made of them.

@@ -135,6 +135,9 @@ struct FormChoice {
 };
 [[nodiscard]] FormChoice choose_form(const Model& model, CoreForm wanted);
 
+/// Bytes of a model's numbers.
+[[nodiscard]] double model_memory(const Model& model);
+
 /// Bytes that a core of this form takes beyond the model while an engine runs, to within a factor of about 1.5.
 [[nodiscard]] double core_memory(const Model& model, CoreForm form);
 

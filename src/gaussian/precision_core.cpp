@@ -22,7 +22,7 @@ constexpr double singular_pivot = 1e-13;
 
 PrecisionCore::PrecisionCore(std::shared_ptr<PriorGeometry> geometry, const Vector& offset)
     : GaussianCore(std::move(geometry), offset) {
-  geometry_->whiten();
+  geometry_->whiten_rows();
 }
 
 bool PrecisionCore::factorise(const Vector& precision) {

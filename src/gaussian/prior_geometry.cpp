@@ -64,16 +64,22 @@ Matrix PriorGeometry::prior_covariance(const NewPoints& points) const {
 }
 
 void PriorGeometry::whiten() {
-  whitened_ = design_.with_entries();
-  if (!has_gaussian_) {
+  if (is_whitened_) return;
+  is_whitened_ = true;
+  if (!has_gaussian_)
     root_ = Vector::Ones(dimension());
-  } else if (variances_) {
+  else if (variances_)
     root_ = variances_->cwiseSqrt();
-  } else {
+  else
     factor_ = pivoted_cholesky(covariance_);
-    whitened_ = Design(design_.times(factor_.factor, threads_));
-  }
   rank_ = root_.size() > 0 ? dimension() : factor_.rank();
+}
+
+void PriorGeometry::whiten_rows() {
+  whiten();
+  if (rows_are_whitened_) return;
+  rows_are_whitened_ = true;
+  whitened_ = root_.size() > 0 ? design_.with_entries() : Design(design_.times(factor_.factor, threads_));
 }
 
 Matrix PriorGeometry::whitened_rows(Index begin, Index end) const {

@@ -62,9 +62,11 @@ class PriorGeometry {
   /// The same for new points.
   [[nodiscard]] Matrix prior_covariance(const NewPoints& points) const;
 
-  /// Computes R, so that the whitened functions below may be called. Dense priors: D^3 / 3 flops. An operator is asked
-  /// for its entries.
+  /// Computes R, once, so that new points may be whitened. Dense priors: D^3 / 3 flops.
   void whiten();
+  /// R and the model's rows in whitened coordinates, once, so that the functions of G below may be called. Dense
+  /// priors: N D^2 more; an operator is asked for its entries.
+  void whiten_rows();
   [[nodiscard]] Index rank() const { return rank_; }
   /// G' = (H R)', rank x N, for rows [begin, end).
   [[nodiscard]] Matrix whitened_rows(Index begin, Index end) const;
@@ -74,6 +76,8 @@ class PriorGeometry {
   [[nodiscard]] Vector whitened_times(const Vector& u) const;
   /// R'H'x.
   [[nodiscard]] Vector whitened_transposed_times(const Vector& x) const;
+  /// H R of a dense prior or process.
+  [[nodiscard]] const Design& whitened_design() const { return whitened_; }
   /// R of a dense prior or process, with its pivots.
   [[nodiscard]] const PivotedCholesky& factor() const { return factor_; }
 
@@ -108,6 +112,7 @@ class PriorGeometry {
   SharedMatrix covariance_;                // Sigma of a dense prior or process.
   std::optional<Matrix> rows_covariance_;  // K when it is not Sigma itself.
   Index rank_ = 0;
+  bool is_whitened_ = false, rows_are_whitened_ = false;
   Vector root_;             // Diagonal R of independent weights.
   PivotedCholesky factor_;  // R of dense priors.
   Design whitened_;         // H where R is diagonal, H R otherwise; with entries.

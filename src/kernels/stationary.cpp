@@ -13,9 +13,9 @@ constexpr std::size_t signal_index = 0, lengthscale_index = 1, shape_index = 2;
 
 class Stationary final : public StripKernel {
  public:
-  Stationary(const Family& family, const Profile& profile, ArgumentValues values)
+  Stationary(const Family& family, const Profile& of_distance, ArgumentValues values)
       : StripKernel(family, std::move(values)),
-        profile_(profile),
+        profile_(of_distance),
         variance_(value(signal_index) * value(signal_index)),
         has_shape_(family.info.arguments.size() > shape_index),
         shape_(has_shape_ ? value(shape_index) : 0.0) {}

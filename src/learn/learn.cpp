@@ -125,7 +125,10 @@ class Learning {
     }
     if (objective_.milder()) {
       std::vector<std::string> options;
-      for (const auto& [name, value] : options_of(best.method(), true)) options.push_back(name + "=" + value);
+      const auto asked = options_of(method_);
+      const auto used = options_of(best.method());
+      for (std::size_t i = 0; i < used.size(); ++i)
+        if (used[i] != asked[i]) options.push_back(used[i].first + "=" + used[i].second);
       report_.warnings.push_back(fmt::format("learned with a milder method than asked for: {} with {}",
                                              name_of(best.method()), fmt::join(options, ", ")));
     }

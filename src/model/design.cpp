@@ -3,6 +3,8 @@
 #include "gaussmith/errors.hpp"
 #include "model/design_storage.hpp"
 
+#include <fmt/format.h>
+
 namespace gaussmith {
 
 namespace {
@@ -20,12 +22,19 @@ std::shared_ptr<const SparseMatrix> shared(SparseMatrix&& rows) {
   return out;
 }
 
+void check_row(Index row, Index rows) {
+  if (row < 0 || row >= rows)
+    throw InvalidModel(
+        fmt::format("design: there is no row {}; it has {} (an identity has as many as it is sized for)", row, rows));
+}
+
 }  // namespace
 
 Design::Design() : Design(Identity{}) {}
 Design::Design(Identity /*identity*/) : Design(store_identity(0)) {}
 Design::Design(Matrix rows) : Design(store_dense(std::make_shared<const Matrix>(std::move(rows)))) {}
-Design::Design(SparseMatrix rows) : Design(shared(std::move(rows))) {}
+Design::Design(const SparseMatrix& rows) : Design(std::make_shared<const SparseMatrix>(rows)) {}
+Design::Design(SparseMatrix&& rows) : Design(shared(std::move(rows))) {}
 Design::Design(std::shared_ptr<const Matrix> rows) : Design(store_dense(not_null(std::move(rows)))) {}
 Design::Design(std::shared_ptr<const LinearOperator> rows) : Design(store_operator(not_null(std::move(rows)))) {}
 Design::Design(std::shared_ptr<const SparseMatrix> rows) {
@@ -57,30 +66,38 @@ Design Design::with_entries() const {
 }
 
 Matrix Design::times(const Matrix& x, int threads) const {
+  if (is_identity()) return x;
   Matrix out(rows(), x.cols());
   storage_->times(x, out, threads);
   return out;
 }
 
 Matrix Design::transposed_times(const Matrix& x, int threads) const {
+  if (is_identity()) return x;
   Matrix out(cols(), x.cols());
   storage_->transposed_times(x, out, threads);
   return out;
 }
 
 Vector Design::times(const Vector& x, int threads) const {
+  if (is_identity()) return x;
   Vector out(rows());
   storage_->times(x, out, threads);
   return out;
 }
 
 Vector Design::transposed_times(const Vector& x, int threads) const {
+  if (is_identity()) return x;
   Vector out(cols());
   storage_->transposed_times(x, out, threads);
   return out;
 }
 
 Vector Design::gram_times(const Vector& weights, const Vector& x, Vector& hx, int threads) const {
+  if (is_identity()) {
+    hx = x;
+    return weights.cwiseProduct(x);
+  }
   Vector out(cols());
   hx.resize(rows());
   storage_->gram_times(weights, x, hx, out, threads);
@@ -93,8 +110,15 @@ Vector Design::column_squares(const Vector& weights, int threads) const {
   return storage_->column_squares(weights, threads);
 }
 Vector Design::row_squares(const Vector& weights, int threads) const { return storage_->row_squares(weights, threads); }
-Matrix Design::transposed_rows(Index begin, Index end) const { return storage_->transposed_rows(begin, end); }
-Design Design::select(const std::vector<Index>& rows) const { return storage_->select(rows); }
+Matrix Design::transposed_rows(Index begin, Index end) const {
+  if (end > begin)
+    for (const Index row : {begin, end - 1}) check_row(row, rows());
+  return storage_->transposed_rows(begin, end);
+}
+Design Design::select(const std::vector<Index>& chosen) const {
+  for (const Index row : chosen) check_row(row, rows());
+  return storage_->select(chosen);
+}
 Design Design::scaled(const Vector& scales) const { return storage_->scaled(scales); }
 
 }  // namespace gaussmith

@@ -105,8 +105,16 @@ class SparseStorage final : public Design::Storage {
   }
 
   [[nodiscard]] Matrix outer(const Vector& weights, int /*threads*/) const override {
-    const SparseMatrix scaled = h_ * weights.cwiseSqrt().asDiagonal();
-    return SparseMatrix(scaled * SparseMatrix(scaled.transpose()));
+    // Column by column, so that one copy of the entries is all it takes.
+    using ByColumn = Eigen::SparseMatrix<double, Eigen::ColMajor>;
+    const ByColumn by_column = h_;
+    Matrix out = Matrix::Zero(h_.rows(), h_.rows());
+    for (Index j = 0; j < by_column.cols(); ++j)
+      for (ByColumn::InnerIterator a(by_column, j); a; ++a) {
+        const double factor = weights(j) * a.value();
+        for (ByColumn::InnerIterator b(by_column, j); b; ++b) out(b.row(), a.row()) += factor * b.value();
+      }
+    return out;
   }
 
   [[nodiscard]] Vector column_squares(const Vector& weights, int threads) const override {

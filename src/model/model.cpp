@@ -14,8 +14,6 @@ namespace gaussmith {
 
 namespace {
 
-[[noreturn]] void fail(const std::string& message) { throw InvalidModel(message); }
-
 /// y'H x and x'H'y of an operator may differ by this much of the product of lengths.
 constexpr double adjoint_tolerance = 1e-6;
 
@@ -32,19 +30,19 @@ void check_operator(const Design& design) {
   const Vector y = normal_vector(design.rows(), random);
   const Vector hx = design.times(x);
   const Vector hy = design.transposed_times(y);
-  if (!hx.allFinite() || !hy.allFinite()) fail("design: a product of the operator is not finite");
+  if (!hx.allFinite() || !hy.allFinite()) refuse_model("design: a product of the operator is not finite");
   if (std::abs(y.dot(hx) - x.dot(hy)) > adjoint_tolerance * (y.norm() * hx.norm() + x.norm() * hy.norm()))
-    fail("design: the operator's apply_transposed is not the transpose of its apply");
+    refuse_model("design: the operator's apply_transposed is not the transpose of its apply");
 }
 
 void check_design(const Design& design, Index dimension) {
   if (design.is_identity()) return;
   if (design.cols() != dimension)
-    fail(fmt::format("design has {} columns, but the prior has dimension {}", design.cols(), dimension));
+    refuse_model(fmt::format("design has {} columns, but the prior has dimension {}", design.cols(), dimension));
   const auto [row, column] = design.first_not_finite();
   if (row >= 0)
-    fail(fmt::format("design[{}][{}] is {}; it must be a finite number", row, column,
-                     design.transposed_rows(row, row + 1)(column, 0)));
+    refuse_model(fmt::format("design[{}][{}] is {}; it must be a finite number", row, column,
+                             design.transposed_rows(row, row + 1)(column, 0)));
   if (!design.has_entries() && design.rows() > 0) check_operator(design);
 }
 
@@ -54,9 +52,12 @@ std::string site_name(std::size_t block, std::string_view parameter) {
 
 }  // namespace
 
+void refuse_model(const std::string& message) { throw InvalidModel(message); }
+
 void check_finite(const Vector& values, const char* what) {
   for (Index i = 0; i < values.size(); ++i)
-    if (!std::isfinite(values(i))) fail(fmt::format("{}[{}] is {}; it must be a finite number", what, i, values(i)));
+    if (!std::isfinite(values(i)))
+      refuse_model(fmt::format("{}[{}] is {}; it must be a finite number", what, i, values(i)));
 }
 
 Index Model::dimension() const { return dimension_of(prior); }
@@ -67,17 +68,17 @@ void Model::validate() const {
   gaussmith::validate(prior);
   check_design(design, dimension());
   const Index n = rows();
-  if (n == 0) fail("design has no rows; a model needs at least one site");
+  if (n == 0) refuse_model("design has no rows; a model needs at least one site");
   if (offset.size() != 0 && offset.size() != n)
-    fail(fmt::format("offset has {} entries, but the model has {} rows", offset.size(), n));
+    refuse_model(fmt::format("offset has {} entries, but the model has {} rows", offset.size(), n));
   check_finite(offset, "offset");
-  if (sites.empty()) fail("sites: the model has none; it needs one for every row");
+  if (sites.empty()) refuse_model("sites: the model has none; it needs one for every row");
   Index covered = 0;
   for (std::size_t b = 0; b < sites.size(); ++b) {
-    if (!sites[b]) fail(fmt::format("sites[{}] is empty", b));
+    if (!sites[b]) refuse_model(fmt::format("sites[{}] is empty", b));
     covered += sites[b]->size();
   }
-  if (covered != n) fail(fmt::format("sites cover {} rows, but the model has {}", covered, n));
+  if (covered != n) refuse_model(fmt::format("sites cover {} rows, but the model has {}", covered, n));
 }
 
 std::vector<Parameter> Model::parameters() const {

@@ -18,27 +18,26 @@ constexpr double symmetry_tolerance = 1e-8;
 /// Eigenvalues of the correlation matrix may be this far below zero: rounding of a singular covariance.
 constexpr double indefinite_tolerance = 1e-9;
 
-[[noreturn]] void fail(const std::string& message) { throw InvalidModel(message); }
-
 void check_dimension(Index dimension, const char* what) {
-  if (dimension <= 0) fail(fmt::format("{}: the prior has dimension {}; at least 1 is needed", what, dimension));
+  if (dimension <= 0)
+    refuse_model(fmt::format("{}: the prior has dimension {}; at least 1 is needed", what, dimension));
 }
 
 void check(const Isotropic& p) {
   check_dimension(p.mean.size(), "prior");
   check_finite(p.mean, "prior.mean");
   if (!(p.variance > 0.0) || !std::isfinite(p.variance))
-    fail(fmt::format("prior.variance must be positive and finite, found {}", p.variance));
+    refuse_model(fmt::format("prior.variance must be positive and finite, found {}", p.variance));
 }
 
 void check(const Diagonal& p) {
   check_dimension(p.mean.size(), "prior");
   check_finite(p.mean, "prior.mean");
   if (p.variance.size() != p.mean.size())
-    fail(fmt::format("prior.variance has {} entries, but prior.mean has {}", p.variance.size(), p.mean.size()));
+    refuse_model(fmt::format("prior.variance has {} entries, but prior.mean has {}", p.variance.size(), p.mean.size()));
   for (Index i = 0; i < p.variance.size(); ++i)
     if (!(p.variance(i) > 0.0) || !std::isfinite(p.variance(i)))
-      fail(fmt::format("prior.variance[{}] must be positive and finite, found {}", i, p.variance(i)));
+      refuse_model(fmt::format("prior.variance[{}] must be positive and finite, found {}", i, p.variance(i)));
 }
 
 void check(const DenseGaussian& p) {
@@ -46,45 +45,47 @@ void check(const DenseGaussian& p) {
   check_finite(p.mean, "prior.mean");
   const Matrix& c = *p.covariance;
   if (c.rows() != p.mean.size() || c.cols() != p.mean.size())
-    fail(fmt::format("prior.covariance is {} x {}, but prior.mean has {} entries", c.rows(), c.cols(), p.mean.size()));
+    refuse_model(
+        fmt::format("prior.covariance is {} x {}, but prior.mean has {} entries", c.rows(), c.cols(), p.mean.size()));
   const double largest = c.cwiseAbs().maxCoeff();
-  if (!std::isfinite(largest)) fail("prior.covariance holds a value that is not finite");
+  if (!std::isfinite(largest)) refuse_model("prior.covariance holds a value that is not finite");
   for (Index j = 0; j < c.cols(); ++j)
     for (Index i = j + 1; i < c.rows(); ++i)
       if (std::abs(c(i, j) - c(j, i)) > symmetry_tolerance * largest)
-        fail(fmt::format("prior.covariance is not symmetric: entry [{}][{}] is {} and [{}][{}] is {}", i, j, c(i, j), j,
-                         i, c(j, i)));
+        refuse_model(fmt::format("prior.covariance is not symmetric: entry [{}][{}] is {} and [{}][{}] is {}", i, j,
+                                 c(i, j), j, i, c(j, i)));
   for (Index i = 0; i < c.rows(); ++i)
-    if (c(i, i) < 0.0) fail(fmt::format("prior.covariance[{}][{}] is {}; a variance is not negative", i, i, c(i, i)));
+    if (c(i, i) < 0.0)
+      refuse_model(fmt::format("prior.covariance[{}][{}] is {}; a variance is not negative", i, i, c(i, i)));
   // As correlations, so that a small variance beside a large one is looked at just as closely.
   const Vector scale = c.diagonal().unaryExpr([](double v) { return v > 0.0 ? 1.0 / std::sqrt(v) : 0.0; });
   for (Index j = 0; j < c.cols(); ++j)
     for (Index i = 0; i < c.rows(); ++i)
       if (c(i, j) != 0.0 && (c(i, i) == 0.0 || c(j, j) == 0.0))
-        fail(fmt::format("prior.covariance[{}][{}] is {}, but one of the two variances is 0", i, j, c(i, j)));
+        refuse_model(fmt::format("prior.covariance[{}][{}] is {}, but one of the two variances is 0", i, j, c(i, j)));
   Matrix shifted = scale.asDiagonal() * c * scale.asDiagonal();
   shifted.diagonal().array() += indefinite_tolerance;
   if (!cholesky(shifted))
-    fail("prior.covariance is not positive semi-definite; a covariance has no negative eigenvalue");
+    refuse_model("prior.covariance is not positive semi-definite; a covariance has no negative eigenvalue");
 }
 
 void check(const GaussianProcess& p) {
   if (p.inputs.rows() == 0 || p.inputs.cols() == 0)
-    fail(fmt::format("prior.inputs is {} x {}; a process needs at least one row and one column", p.inputs.rows(),
-                     p.inputs.cols()));
+    refuse_model(fmt::format("prior.inputs is {} x {}; a process needs at least one row and one column",
+                             p.inputs.rows(), p.inputs.cols()));
   for (Index j = 0; j < p.inputs.cols(); ++j)
     for (Index i = 0; i < p.inputs.rows(); ++i)
       if (!std::isfinite(p.inputs(i, j)))
-        fail(fmt::format("prior.inputs[{}][{}] is {}; it must be a finite number", i, j, p.inputs(i, j)));
-  if (!p.kernel) fail("prior.kernel is missing; a process needs a kernel");
+        refuse_model(fmt::format("prior.inputs[{}][{}] is {}; it must be a finite number", i, j, p.inputs(i, j)));
+  if (!p.kernel) refuse_model("prior.kernel is missing; a process needs a kernel");
   p.kernel->check_dimension(p.inputs.cols());
-  if (!std::isfinite(p.mean)) fail(fmt::format("prior.mean must be a finite number, found {}", p.mean));
+  if (!std::isfinite(p.mean)) refuse_model(fmt::format("prior.mean must be a finite number, found {}", p.mean));
 }
 
 void check(const NoGaussian& p) { check_dimension(p.dimension, "prior none"); }
 
 void check(const SparsePrecision&) {
-  fail("prior: a sparse precision is not available yet; use isotropic, diagonal, dense, gp or none");
+  refuse_model("prior: a sparse precision is not available yet; use isotropic, diagonal, dense, gp or none");
 }
 
 const std::string kernel_prefix = "kernel.";

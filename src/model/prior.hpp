@@ -45,7 +45,7 @@ void validate(const Prior& prior);
 [[nodiscard]] std::string_view scale_parameter(const Prior& prior);
 /// Whether there are parameters on which the entries of Sigma depend one by one.
 [[nodiscard]] bool has_entry_parameters(const Prior& prior);
-/// Adds tr(M dSigma / d log(parameter)) for each of those; only the lower triangle of M is meant.
+/// Puts tr(M dSigma / d log(parameter)) for each of those; only the lower triangle of M is meant.
 void add_entry_gradient(const Prior& prior, const Matrix& weights, int threads, ParameterGradient& gradient);
 
 }  // namespace gaussmith
