@@ -30,8 +30,8 @@ Posterior infer_valid(const Model& model, const Method& method, const Run& run) 
   if (run.threads < 0) throw InvalidOption(fmt::format("threads must be 0 (all) or more, found {}", run.threads));
   check_options(method);
   auto state = std::make_shared<Posterior::State>(model, method);
-  state->threads = resolve_threads(run.threads);
-  const BlasThreads blas(state->threads);
+  const BlasThreads blas(resolve_threads(run.threads));
+  state->threads = blas.threads();
   std::visit(
       [&]<class Options>(const Options& options) {
         Engine<Options>::check(model);

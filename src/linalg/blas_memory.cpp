@@ -29,10 +29,13 @@ namespace {
 /// itself.
 constexpr std::size_t room_for_buffer = (std::size_t{128} << 20) + (std::size_t{1} << 20);
 
-bool can_map_buffer() {
-  void* room = mmap(nullptr, room_for_buffer, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+/// A second thread is not worth the address space that the matrices need: with less than this left, threads stay fewer.
+constexpr std::size_t spare_room = std::size_t{512} << 20;
+
+bool can_map(std::size_t bytes) {
+  void* room = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (room == MAP_FAILED) return false;
-  munmap(room, room_for_buffer);
+  munmap(room, bytes);
   return true;
 }
 
@@ -42,10 +45,10 @@ class BufferStore {
   /// Only the serial build has no threads of its own.
   BufferStore() { openblas_set_num_threads(1); }
 
-  /// Maps buffers until there are `wanted`, as far as the machine allows.
+  /// Maps buffers until there are `wanted`, as far as the machine allows and leaves room for what they work on.
   std::size_t grow(std::size_t wanted) {
     const std::lock_guard lock(mutex_);
-    while (mapped_ < wanted && map_one()) {
+    while (mapped_ < wanted && (mapped_ == 0 || can_map(room_for_buffer + spare_room)) && map_one()) {
     }
     return mapped_;
   }
@@ -66,7 +69,7 @@ class BufferStore {
  private:
   bool map_one() {
     free_.reserve(mapped_ + 1);
-    if (!can_map_buffer()) return false;
+    if (!can_map(room_for_buffer)) return false;
     free_.push_back(__real_blas_memory_alloc(0));
     ++mapped_;
     return true;

@@ -17,7 +17,7 @@ thread_local int budget = 1;
 
 BlasThreads::BlasThreads(int threads) : former_(budget) {
   prepare_blas();
-  budget = threads > 1 ? reserve_blas_buffers(threads_at_hand(threads)) : 1;
+  budget = given_ = threads > 1 ? reserve_blas_buffers(threads_at_hand(threads)) : 1;
 }
 
 BlasThreads::~BlasThreads() { budget = former_; }

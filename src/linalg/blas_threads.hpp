@@ -11,11 +11,14 @@ class BlasThreads {
  public:
   explicit BlasThreads(int threads);
   ~BlasThreads();
+  /// How many it has been given: fewer where memory is short. Work of one's own threads that calls BLAS keeps to it
+  /// too.
+  [[nodiscard]] int threads() const { return given_; }
   BlasThreads(const BlasThreads&) = delete;
   BlasThreads& operator=(const BlasThreads&) = delete;
 
  private:
-  int former_;
+  int former_, given_ = 1;
 };
 
 /// The number of threads for an operation of so many flops: 1 where it is too short to share, or inside a parallel one.

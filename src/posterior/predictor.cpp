@@ -21,7 +21,7 @@ class Predictor::State {
 
 Predictor::Predictor(FittedGaussian fitted, int threads) {
   const BlasThreads blas(resolve_threads(threads));
-  state_ = std::make_shared<const State>(std::move(fitted), resolve_threads(threads));
+  state_ = std::make_shared<const State>(std::move(fitted), blas.threads());
 }
 
 const FittedGaussian& Predictor::fitted() const { return state_->data; }
