@@ -16,8 +16,8 @@ std::string memory_way_out(const Model& model, CoreForm form) {
 
 std::shared_ptr<GaussianCore> build_core(const Run& run, Posterior::State& state) {
   const FormChoice choice = choose_form(state.model, run.form);
-  const double bytes = core_memory(state.model, choice.form);
-  if (bytes + model_memory(state.model) > machine_memory())
+  const double bytes = model_memory(state.model) + core_memory(state.model, choice.form);
+  if (bytes > machine_memory())
     throw InvalidOption(fmt::format("{} needs about {} for this model, more than the {} of this machine; {}",
                                     name_of(state.method), memory_in_words(bytes), memory_in_words(machine_memory()),
                                     memory_way_out(state.model, choice.form)));
