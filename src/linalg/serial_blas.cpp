@@ -13,7 +13,7 @@ namespace gaussmith::serial {
 namespace {
 
 /// DTRTRI's own blocks are slower than this recursion at all sizes.
-constexpr Index largest_inverted_whole = 64;
+constexpr Index largest_inverted_whole = 32;
 
 lapack_int as_int(Index n) { return static_cast<lapack_int>(n); }
 /// LAPACK wants a leading dimension of at least one even for empty matrices.
@@ -24,6 +24,13 @@ void solve(CBLAS_SIDE side, double alpha, const ConstMatrixView& lower, As as, M
   if (b.size() == 0) return;
   prepare_blas();
   cblas_dtrsm(CblasColMajor, side, CblasLower, transposition(as), CblasNonUnit, as_int(b.rows()), as_int(b.cols()),
+              alpha, lower.data(), leading(lower), b.data(), leading(b));
+}
+
+void multiply(CBLAS_SIDE side, double alpha, const ConstMatrixView& lower, As as, MatrixView& b) {
+  if (b.size() == 0) return;
+  prepare_blas();
+  cblas_dtrmm(CblasColMajor, side, CblasLower, transposition(as), CblasNonUnit, as_int(b.rows()), as_int(b.cols()),
               alpha, lower.data(), leading(lower), b.data(), leading(b));
 }
 
@@ -52,10 +59,10 @@ void invert_lower(MatrixView lower) {
   auto first = lower.topLeftCorner(half, half);
   auto second = lower.bottomRightCorner(n - half, n - half);
   auto below = lower.bottomLeftCorner(n - half, half);
-  solve_left(-1.0, second, As::is, below);
-  solve_right(1.0, first, As::is, below);
   invert_lower(first);
   invert_lower(second);
+  multiply_left(-1.0, second, As::is, below);
+  multiply_right(1.0, first, As::is, below);
 }
 
 void lower_transposed_times_lower(MatrixView lower) {
@@ -67,11 +74,11 @@ void lower_transposed_times_lower(MatrixView lower) {
 void solve_left(double alpha, ConstMatrixView lower, As as, MatrixView b) { solve(CblasLeft, alpha, lower, as, b); }
 void solve_right(double alpha, ConstMatrixView lower, As as, MatrixView b) { solve(CblasRight, alpha, lower, as, b); }
 
-void multiply_transposed_left(ConstMatrixView lower, MatrixView b) {
-  if (b.size() == 0) return;
-  prepare_blas();
-  cblas_dtrmm(CblasColMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, as_int(b.rows()), as_int(b.cols()), 1.0,
-              lower.data(), leading(lower), b.data(), leading(b));
+void multiply_left(double alpha, ConstMatrixView lower, As as, MatrixView b) {
+  multiply(CblasLeft, alpha, lower, as, b);
+}
+void multiply_right(double alpha, ConstMatrixView lower, As as, MatrixView b) {
+  multiply(CblasRight, alpha, lower, as, b);
 }
 
 void add_product(double alpha, ConstMatrixView a, As a_as, ConstMatrixView b, As b_as, double beta, MatrixView out) {

@@ -14,7 +14,8 @@ namespace serial {
 
 /// DPOTRF, lower. False when a is not positive definite.
 [[nodiscard]] bool cholesky(MatrixView a);
-/// L := L^-1. Halves down to small blocks, which DTRTRI does faster than large ones.
+/// L := L^-1. Halves down to small blocks, which DTRTRI does faster than large ones; their inverses are multiplied,
+/// because DTRMM is faster than DTRSM.
 void invert_lower(MatrixView lower);
 /// L := L'L, DLAUUM.
 void lower_transposed_times_lower(MatrixView lower);
@@ -22,8 +23,9 @@ void lower_transposed_times_lower(MatrixView lower);
 /// b := alpha op(L)^-1 b, and b := alpha b op(L)^-1: DTRSM.
 void solve_left(double alpha, ConstMatrixView lower, As as, MatrixView b);
 void solve_right(double alpha, ConstMatrixView lower, As as, MatrixView b);
-/// b := L' b, DTRMM.
-void multiply_transposed_left(ConstMatrixView lower, MatrixView b);
+/// b := alpha op(L) b, and b := alpha b op(L): DTRMM.
+void multiply_left(double alpha, ConstMatrixView lower, As as, MatrixView b);
+void multiply_right(double alpha, ConstMatrixView lower, As as, MatrixView b);
 
 /// out := beta out + alpha op(a) op(b), DGEMM; for one column DGEMV, which is twice as fast.
 void add_product(double alpha, ConstMatrixView a, As a_as, ConstMatrixView b, As b_as, double beta, MatrixView out);

@@ -13,7 +13,7 @@ void lower_transposed_times_lower(MatrixView lower, int threads) {
   for (Index i = 0; i < count; ++i) {
     for (Index j = 0; j < i; ++j)
       tiles.add({{i, count, i, i + 1}, {i + 1, count, j, j + 1}}, {i, i + 1, j, j + 1}, [=] {
-        serial::multiply_transposed_left(block(i, i + 1, i), block(i, i + 1, j));
+        serial::multiply_left(1.0, block(i, i + 1, i), As::transposed, block(i, i + 1, j));
         serial::add_product(1.0, block(i + 1, count, i), As::transposed, block(i + 1, count, j), As::is, 1.0,
                             block(i, i + 1, j));
       });
