@@ -145,6 +145,9 @@ class Posterior {
   /// d log evidence / d log(parameter) for every learnable parameter, at the optimum of the method's own variables.
   [[nodiscard]] std::map<std::string, double, std::less<>> gradient() const;
 
+  /// About what rounding leaves uncertain in an entry of gradient(), absolute.
+  [[nodiscard]] double gradient_error() const;
+
   /// Predictions at new points, in blocks so that memory stays bounded whatever the number of points.
   [[nodiscard]] Prediction predict(const PredictionPoints& points) const;
   /// Predictions at new inputs of a Gaussian process.

@@ -17,6 +17,7 @@ enum class Status {
   converged,          ///< The certificate in Report::residual is below the tolerance.
   iteration_limit,    ///< Stopped by the iteration limit; the result so far is returned.
   stalled,            ///< No further progress in double precision, residual above the tolerance.
+  inaccurate,         ///< The residual is below the tolerance, but rounding may have moved the answer too far.
   numerical_failure,  ///< A factorisation or a value failed where the method cannot do without it.
   stopped             ///< The progress callback asked to stop; the result so far is returned.
 };
@@ -38,6 +39,8 @@ struct Evidence {
   double value = 0.0;
   EvidenceKind kind = EvidenceKind::approximation;
   std::optional<double> standard_error = {};  ///< Of an estimate by sampling or probing.
+  /// An estimate of the numerical error of `value` alone: rounding, quadrature, unfinished iterations.
+  double numerical_error = 0.0;
 };
 
 /// One step of an engine or of learning.
@@ -82,6 +85,8 @@ struct Report {
   int iterations = 0;
   double residual = 0.0;        ///< Certificate of convergence; its meaning is stated by the engine.
   double tolerance = 0.0;       ///< What the residual had to reach.
+  double mean_error = 0.0;      ///< What rounding may have moved a mean by, in posterior standard deviations.
+  double variance_error = 0.0;  ///< What rounding may have changed a variance by, relative.
   std::string core;             ///< The form of the Gaussian core and why it was chosen.
   int jittered = 0;             ///< Factorisations that needed a ridge.
   int clipped = 0;              ///< Values held at a bound.

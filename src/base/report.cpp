@@ -12,6 +12,8 @@ std::string_view to_string(Status status) {
       return "iteration limit";
     case Status::stalled:
       return "stalled";
+    case Status::inaccurate:
+      return "inaccurate";
     case Status::numerical_failure:
       return "numerical failure";
     case Status::stopped:

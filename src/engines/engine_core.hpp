@@ -1,7 +1,9 @@
 #pragma once
 // What engines share that end in the site form: the core they begin with and the posterior they end with.
 
+#include "engines/evidence_kind.hpp"
 #include "gaussian/core.hpp"
+#include "model/site_rows.hpp"
 #include "posterior/posterior_state.hpp"
 
 namespace gaussmith {
@@ -13,7 +15,16 @@ namespace gaussmith {
 /// What to do about a core of this form that does not fit into memory, in words.
 [[nodiscard]] std::string memory_way_out(const Model& model, CoreForm form);
 
-/// Ends in the site form: the posterior is the core's Gaussian at its sites, with this mean.
-void settle_in_site_form(GaussianCore& core, const LatentPoint& mean, Posterior::State& state);
+/// How a run ends in the site form.
+struct SiteFormEnd {
+  LatentPoint mean;         ///< Of the core's Gaussian at its sites.
+  double log_evidence;      ///< The method's.
+  EvidenceOfMethod method;  ///< What that is.
+  bool quadrature;          ///< Whether integrals over sites that are not Gaussian are part of it.
+};
+
+/// Ends in the site form: the posterior is the core's Gaussian at its sites. Adds what rounding leaves uncertain, and
+/// takes the report's claim of convergence back where that is too much.
+void end_in_site_form(GaussianCore& core, const SiteRows& sites, const SiteFormEnd& end, Posterior::State& state);
 
 }  // namespace gaussmith

@@ -2,7 +2,6 @@
 
 #include "engines/engine_core.hpp"
 #include "engines/ep_search.hpp"
-#include "engines/evidence_kind.hpp"
 #include "engines/explicit_gradient.hpp"
 #include "gaussmith/errors.hpp"
 
@@ -175,10 +174,7 @@ void run_ep(const Ep& options, const Run& run, Posterior::State& state) {
   const StageEnd end = Plan(search, options, run.substitutes, report).run();
   const EpState& q = search.settle();
   describe_end(end, search, q, options, report);
-  settle_in_site_form(*core, q.point, state);
-  state.log_evidence =
-      make_evidence(q.log_evidence, *core,
-                    evidence_kind({EvidenceKind::approximation, true}, core->accuracy(), sites, report.converged()));
+  end_in_site_form(*core, sites, {q.point, q.log_evidence, {EvidenceKind::approximation, true}, true}, state);
   // The method that was run: a power lowered on the way is part of it.
   const double power = search.power();
   std::get<Ep>(state.method).power = power;

@@ -25,6 +25,13 @@ EpMoments::EpMoments(GaussianCore& core, const SiteRows& sites, double power)
     : core_(&core), sites_(&sites), power_(power) {
   const Vector prior = core.prior_variances();
   for (const double v : prior) pinned_.push_back(!(v > no_variance));
+  gaussian_ = sites.which(&SiteTraits::gaussian);
+  if (gaussian_.empty()) return;
+  Vector first;
+  Vector second;
+  sites.log_density(core.prior_mean(), nullptr, &first, &second);
+  exact_.precision = -second;
+  exact_.shift = first + exact_.precision.cwiseProduct(core.prior_mean());
 }
 
 bool EpMoments::evaluate(SiteApproximation sites, EpState& state) const {
@@ -84,6 +91,7 @@ void EpMoments::tilt(EpState& state) const {
     // 1/2 log(v_cavity / v) + 1/2 (m_cavity - m)^2 / v_cavity.
     sum += state.log_normaliser(i) + 0.5 * std::log(state.cavity_variance(i) / v) +
            0.5 * move * move / state.cavity_variance(i);
+    if (is_exact(state.sites, i)) continue;
     // A share of a site moves the moments by a share only: per unit of power the comparison means the same at all
     // powers.
     raise(state.mean_mismatch, std::abs(state.tilted_mean(i) - state.point.eta(i)) / (power_ * std::sqrt(v)));
@@ -98,13 +106,14 @@ void EpMoments::settle_means(EpState& state, int most_passes) const {
   // the precision as its derivative in m this is a chord step of Newton's method for the means.
   for (int pass = 0; pass < most_passes && state.improper == 0; ++pass) {
     if (!(state.mean_mismatch > means_ahead * state.variance_mismatch)) return;
-    EpState next = state;
-    for (Index i = 0; i < next.rows.variance.size(); ++i) {
-      if (!(next.rows.variance(i) > no_variance)) continue;
-      next.sites.shift(i) = (next.tilted_mean(i) - next.cavity_mean(i)) / (power_ * next.cavity_variance(i)) +
-                            next.sites.precision(i) * next.tilted_mean(i);
+    SiteApproximation sites = state.sites;
+    for (Index i = 0; i < state.rows.variance.size(); ++i) {
+      if (!(state.rows.variance(i) > no_variance) || is_exact(sites, i)) continue;
+      sites.shift(i) = (state.tilted_mean(i) - state.cavity_mean(i)) / (power_ * state.cavity_variance(i)) +
+                       sites.precision(i) * state.tilted_mean(i);
     }
-    if (!evaluate(next.sites, next)) return;
+    EpState next;
+    if (!evaluate(std::move(sites), next)) return;
     if (!(next.mean_mismatch < state.mean_mismatch) || !std::isfinite(next.mismatch)) return;
     state = std::move(next);
   }
@@ -113,6 +122,11 @@ void EpMoments::settle_means(EpState& state, int most_passes) const {
 SiteApproximation EpMoments::targets(const EpState& state) const {
   SiteApproximation out = state.sites;
   for (Index i = 0; i < state.rows.variance.size(); ++i) {
+    if (is_gaussian(i) && !is_pinned(i)) {
+      out.precision(i) = exact_.precision(i);
+      out.shift(i) = exact_.shift(i);
+      continue;
+    }
     const double v = state.tilted_variance(i);
     const bool moved = state.tilted_mean(i) != state.point.eta(i) || v != state.rows.variance(i);
     if (!moved || !(v > 0.0) || !std::isfinite(state.tilted_mean(i)) || is_pinned(i)) continue;

@@ -33,6 +33,11 @@ class EpMoments {
   /// A row whose prior variance is zero: no site can move it, and its site counts with its value there.
   [[nodiscard]] bool is_pinned(Index row) const { return pinned_[static_cast<std::size_t>(row)]; }
 
+  /// Whether the site is Gaussian and stands as it is: there is nothing to compare.
+  [[nodiscard]] bool is_exact(const SiteApproximation& sites, Index row) const {
+    return is_gaussian(row) && sites.precision(row) == exact_.precision(row) && sites.shift(row) == exact_.shift(row);
+  }
+
   [[nodiscard]] double power() const { return power_; }
   void set_power(double power) { power_ = power; }
 
@@ -55,7 +60,13 @@ class EpMoments {
   GaussianCore* core_;
   const SiteRows* sites_;
   double power_;
+  [[nodiscard]] bool is_gaussian(Index row) const {
+    return !gaussian_.empty() && gaussian_[static_cast<std::size_t>(row)];
+  }
+
   std::vector<bool> pinned_;
+  std::vector<bool> gaussian_;  // Rows whose sites are Gaussian; empty if there are none.
+  SiteApproximation exact_;     // Their parameters: differences of moments would lose digits.
 };
 
 }  // namespace gaussmith

@@ -1,6 +1,15 @@
 #include "engines/evidence_kind.hpp"
 
+#include <cmath>
+
 namespace gaussmith {
+
+namespace {
+
+/// What integrals over one site are good to.
+constexpr double quadrature_error = 1e-10;
+
+}  // namespace
 
 EvidenceKind evidence_kind(const EvidenceOfMethod& method, Accuracy accuracy, const SiteRows& sites, bool converged) {
   switch (accuracy) {
@@ -19,6 +28,17 @@ Evidence make_evidence(double value, const GaussianCore& core, EvidenceKind kind
   Evidence evidence{value, kind, {}};
   if (const double error = core.half_log_det().standard_error; error > 0.0) evidence.standard_error = error;
   return evidence;
+}
+
+double summation_error(const SiteRows& sites, const Vector& eta, double parts, double residual, bool integrals) {
+  Vector value;
+  sites.log_density(eta, &value);
+  const double n = static_cast<double>(sites.rows());
+  double error = rounding_unit * (parts + value.array().isFinite().select(value.array().abs(), 0.0).sum());
+  // The evidence is stationary, so that what a search left undone counts by its square.
+  if (std::isfinite(residual)) error += n * residual * residual;
+  if (integrals && !sites.all(&SiteTraits::gaussian)) error += quadrature_error * std::sqrt(n);
+  return error;
 }
 
 }  // namespace gaussmith

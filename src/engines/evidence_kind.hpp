@@ -19,4 +19,9 @@ struct EvidenceOfMethod {
 /// The evidence of a core's Gaussian: `value` with what is uncertain in its log-determinant.
 [[nodiscard]] Evidence make_evidence(double value, const GaussianCore& core, EvidenceKind kind);
 
+/// The numerical error of an evidence apart from that of its core: rounding of the sum of log t at eta and of other
+/// parts of this size, integrals over sites, and what a search with this residual has left undone.
+[[nodiscard]] double summation_error(const SiteRows& sites, const Vector& eta, double parts, double residual,
+                                     bool integrals);
+
 }  // namespace gaussmith

@@ -3,7 +3,6 @@
 #include "base/progress.hpp"
 #include "engines/curvature_gradient.hpp"
 #include "engines/engine_core.hpp"
-#include "engines/evidence_kind.hpp"
 #include "gaussmith/errors.hpp"
 #include "model/site_rows.hpp"
 
@@ -57,10 +56,8 @@ void run_exact(const Run& run, Posterior::State& state) {
   const double objective = sites.total(mean.eta) - 0.5 * core->inner(mean, mean);
   Progress(run.progress, &report.history).tell({report.iterations, objective, report.residual, "closed form"});
 
-  settle_in_site_form(*core, mean, state);
-  state.log_evidence =
-      make_evidence(objective - core->half_log_det().value, *core,
-                    evidence_kind({EvidenceKind::approximation, true}, core->accuracy(), sites, report.converged()));
+  end_in_site_form(*core, sites,
+                   {mean, objective - core->half_log_det().value, {EvidenceKind::approximation, true}, false}, state);
   state.gradient = [core, mean, &state] { return curvature_gradient(*core, mean, state); };
 }
 

@@ -3,12 +3,15 @@
 #include "base/parallel_blocks.hpp"
 #include "engines/engines.hpp"
 #include "engines/infer_valid.hpp"
+#include "gaussian/core.hpp"
 #include "gaussmith/errors.hpp"
 #include "linalg/blas_threads.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <exception>
 
 namespace gaussmith {
 
@@ -16,6 +19,69 @@ namespace {
 
 /// A precision this small beside that of its marginal is rounding of zero, not an outlier.
 constexpr double negligible = 1e-6;
+
+/// Errors of rounding from which on they may be why a search did not reach its end.
+constexpr double noticeable = 1e-8;
+/// The precision form of a model with more weights than rows costs D^3 in place of N^3.
+constexpr Index most_weights = 2000;
+
+std::shared_ptr<Posterior::State> fit(const Model& model, const Method& method, const Run& run, int threads) {
+  auto state = std::make_shared<Posterior::State>(model, method);
+  state->threads = threads;
+  std::visit([&]<class Options>(const Options& options) { Engine<Options>::run(options, run, *state); }, method);
+  return state;
+}
+
+double rounding_of(const Report& report) { return std::max(report.mean_error, report.variance_error); }
+
+/// Whether rounding is, or may be, what keeps a run from its end.
+bool suffers_from_rounding(const Report& report) {
+  return report.status == Status::inaccurate ||
+         (!report.converged() && report.status != Status::stopped && rounding_of(report) > noticeable);
+}
+
+/// Whether the other form could do better where the covariance form, chosen from shapes, is not accurate: it knows the
+/// rows themselves, not their products, and one weight for equal inputs.
+bool has_second_form(const Model& model, const Run& run) {
+  return run.form == CoreForm::automatic && has_gaussian(model.prior) &&
+         choose_form(model, run.form).form == CoreForm::covariance &&
+         (process_of(model.prior) != nullptr || model.dimension() <= std::max(most_weights, 2 * model.rows()));
+}
+
+/// In the form that the shapes suggest, and in the other one where rounding spoils that; the better of the two.
+std::shared_ptr<Posterior::State> fit_in_a_form_that_holds(const Model& model, const Method& method, const Run& run,
+                                                           int threads) {
+  std::shared_ptr<Posterior::State> first;
+  std::exception_ptr refused;
+  try {
+    first = fit(model, method, run, threads);
+  } catch (const InvalidModel&) {
+    if (!has_second_form(model, run)) throw;
+    refused = std::current_exception();
+  }
+  if (first && !(suffers_from_rounding(first->report) && has_second_form(model, run))) return first;
+  Run other = run;
+  other.form = CoreForm::precision;
+  std::shared_ptr<Posterior::State> second;
+  try {
+    second = fit(model, method, other, threads);
+  } catch (const InvalidInput&) {
+    if (refused) std::rethrow_exception(refused);
+    return first;
+  }
+  const bool better = !first || (second->report.converged() && !first->report.converged()) ||
+                      (second->report.converged() == first->report.converged() &&
+                       rounding_of(second->report) < rounding_of(first->report));
+  if (!better) return first;
+  second->report.core =
+      fmt::format("precision form, D = {}: more accurate than the covariance form", model.dimension());
+  second->report.notes.push_back(
+      first ? fmt::format("precision form in place of the covariance form, where rounding leaves {:.1g} of a standard "
+                          "deviation or a variance open",
+                          rounding_of(first->report))
+            : std::string("precision form in place of the covariance form, which could not be factorised"));
+  return second;
+}
 
 }  // namespace
 
@@ -29,15 +95,9 @@ Posterior infer_valid(const Model& model, const Method& method, const Run& run) 
   const auto start = std::chrono::steady_clock::now();
   if (run.threads < 0) throw InvalidOption(fmt::format("threads must be 0 (all) or more, found {}", run.threads));
   check_options(method);
-  auto state = std::make_shared<Posterior::State>(model, method);
+  std::visit([&]<class Options>(const Options&) { Engine<Options>::check(model); }, method);
   const BlasThreads blas(resolve_threads(run.threads));
-  state->threads = blas.threads();
-  std::visit(
-      [&]<class Options>(const Options& options) {
-        Engine<Options>::check(model);
-        Engine<Options>::run(options, run, *state);
-      },
-      method);
+  auto state = fit_in_a_form_that_holds(model, method, run, blas.threads());
   state->report.negative_precisions =
       static_cast<int>((state->sites.precision.array() * state->rows().variance.array() < -negligible).count());
   state->report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -1,7 +1,6 @@
 #include "engines/kl.hpp"
 
 #include "engines/engine_core.hpp"
-#include "engines/evidence_kind.hpp"
 #include "engines/explicit_gradient.hpp"
 #include "engines/kl_family.hpp"
 #include "engines/kl_full.hpp"
@@ -125,10 +124,7 @@ void run_full(const Kl& options, const Run& run, Posterior::State& state) {
   report.core = std::move(state.report.core);
   state.report = std::move(report);
   const LatentPoint mean = std::move(end.mean.at);
-  settle_in_site_form(*core, mean, state);
-  state.log_evidence = make_evidence(
-      end.bound, *core,
-      evidence_kind({EvidenceKind::lower_bound, true}, core->accuracy(), sites, state.report.converged()));
+  end_in_site_form(*core, sites, {mean, end.bound, {EvidenceKind::lower_bound, true}, true}, state);
   // Explicit terms only, because the bound is stationary in q: sites by E_q[d log t].
   state.gradient = [core, mean, &state] {
     return explicit_gradient(*core, mean, state, expected_site_gradient(state.rows()));

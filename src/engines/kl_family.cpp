@@ -1,6 +1,7 @@
 #include "engines/kl_family.hpp"
 
 #include "base/memory.hpp"
+#include "engines/evidence_kind.hpp"
 #include "engines/support_check.hpp"
 #include "families/fit_family.hpp"
 #include "gaussian/root_law.hpp"
@@ -8,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace gaussmith {
@@ -63,7 +65,9 @@ void run_kl_family(const Kl& options, const KlCovariance& covariance, const Run&
   state.sites.shift = fit->d_mean + state.sites.precision.cwiseProduct(fit->latent.mean);
   state.law = std::make_unique<RootLaw>(geometry, fit->covariance, fit->coordinates);
   state.law->know_rows(row_marginals(*fit, state.sites), state.sites.precision);
-  state.log_evidence = {fit->bound, EvidenceKind::lower_bound, {}};
+  const double error = summation_error(SiteRows(state.model.sites, state.threads), fit->latent.mean,
+                                       std::abs(fit->bound), report.residual, true);
+  state.log_evidence = {fit->bound, EvidenceKind::lower_bound, {}, error};
   state.gradient = [fit, geometry, &state] { return family_gradient(state.model, *geometry, *fit); };
 }
 

@@ -3,7 +3,6 @@
 #include "base/progress.hpp"
 #include "engines/curvature_gradient.hpp"
 #include "engines/engine_core.hpp"
-#include "engines/evidence_kind.hpp"
 #include "engines/positive_weights.hpp"
 #include "gaussmith/errors.hpp"
 #include "gaussmith/random.hpp"
@@ -28,6 +27,9 @@ constexpr int max_idle_steps = 5;
 /// Kicks away from points that are stationary but no mode.
 constexpr int max_escapes = 10;
 constexpr double escape_size = 0.1;
+
+/// What a mode that is not quite reached may change the evidence by, relative to the objective.
+constexpr double largest_evidence_error = 1e-8;
 
 /// A step in eta, relative to eta, that a converged search may still promise when there is no Gaussian factor.
 constexpr double largest_last_step = 1e-4;
@@ -73,7 +75,11 @@ class ModeSearch {
       report_.residual = std::sqrt(std::abs(slope));
       const Next next = tell(newton ? "newton" : "positive weights");
       if (report_.residual <= options_.tolerance && !runs_away(target)) {
-        if (newton) return finish(Status::converged, how());
+        // Where eta may still move the determinant, a last step is worth a factorisation.
+        const bool settled = determinant_error() <= largest_evidence_error * (1.0 + std::abs(now_.objective));
+        if (newton && (settled || report_.iterations == options_.max_iterations || !advance(target, slope)))
+          return finish(Status::converged, how());
+        if (newton) continue;
         if (escapes_ == max_escapes)
           return finish(Status::stalled, "stationary, but K^-1 + T is not positive definite: no mode was found");
         escape();
@@ -106,6 +112,16 @@ class ModeSearch {
   }
 
   [[nodiscard]] const ModeAscent& now() const { return now_; }
+
+  /// What the distance to the mode leaves uncertain in 1/2 log|I + K T|, which is not stationary there: to first order
+  /// 1/2 sum |v d3 log t| |d eta|, and no d eta is larger than the residual in standard deviations.
+  [[nodiscard]] double determinant_error() {
+    Vector third;
+    sites_.log_density(now_.point.eta, nullptr, nullptr, nullptr, &third);
+    const auto v = core_.variances().array();
+    const double error = 0.5 * report_.residual * (third.array().abs() * v * v.sqrt()).sum();
+    return std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
+  }
 
  private:
   [[nodiscard]] ModeAscent evaluate(LatentPoint point) const {
@@ -227,11 +243,10 @@ void run_laplace(const Laplace& options, const Run& run, Posterior::State& state
   search.climb();
   search.settle();
   const LatentPoint mode = search.now().point;
-  settle_in_site_form(*core, mode, state);
   // log Z = sum log t(m) - 1/2 a'K a - 1/2 log|I + K T|.
-  state.log_evidence = make_evidence(
-      search.now().objective - core->half_log_det().value, *core,
-      evidence_kind({EvidenceKind::approximation, true}, core->accuracy(), sites, state.report.converged()));
+  const double log_evidence = search.now().objective - core->half_log_det().value;
+  end_in_site_form(*core, sites, {mode, log_evidence, {EvidenceKind::approximation, true}, false}, state);
+  state.log_evidence.numerical_error += search.determinant_error();
   state.gradient = [core, mode, &state] { return curvature_gradient(*core, mode, state); };
 }
 

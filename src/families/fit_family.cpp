@@ -32,6 +32,7 @@ std::string describe(Status status, double largest_gradient, bool maybe_local) {
       return "no step raises the bound any further";
     case Status::numerical_failure:
       return "the bound is not finite at the start: some E[log t] is not a number or too large";
+    case Status::inaccurate:
     case Status::stopped:
       break;
   }

@@ -113,7 +113,8 @@ double core_memory(const Model& model, CoreForm form) {
 }
 
 std::unique_ptr<GaussianCore> make_core(const Model& model, CoreForm form, int threads) {
-  auto geometry = std::make_shared<PriorGeometry>(model.prior, model.design, threads);
+  auto geometry = std::make_shared<PriorGeometry>(model.prior, model.design, threads,
+                                                  form == CoreForm::precision ? Copies::merged : Copies::apart);
   if (form == CoreForm::precision) return std::make_unique<PrecisionCore>(std::move(geometry), model.offset);
   return std::make_unique<CovarianceCore>(std::move(geometry), model.offset);
 }

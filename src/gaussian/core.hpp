@@ -9,6 +9,7 @@
 // A core is told its sites and remembers them: what it is factorised at is its own business.
 
 #include "gaussian/posterior_law.hpp"
+#include "gaussian/rounding_error.hpp"
 #include "gaussian/sequential_gaussian.hpp"
 #include "gaussian/site_form.hpp"
 #include "gaussmith/infer.hpp"
@@ -93,8 +94,9 @@ class GaussianCore {
   /// For a Newton step it is the squared gradient norm in posterior standard deviations, g'V g.
   [[nodiscard]] virtual double slope(const LatentPoint& from, const LatentPoint& to,
                                      const Vector& site_gradient) const = 0;
-  /// About what rounding leaves uncertain in the eta of a point: the sums of large opposite terms that make it.
-  [[nodiscard]] virtual Vector rounding(const LatentPoint& point) const = 0;
+  /// What rounding leaves uncertain in the answers at the sites and the mean `at`. Costs little beside a factorisation,
+  /// unless there is much to be uncertain of.
+  [[nodiscard]] virtual RoundingError rounding_error(const LatentPoint& at) = 0;
 
   // --- What is left when inference is over
 

@@ -2,10 +2,20 @@
 
 #include "gaussian/dual_law.hpp"
 
-#include <limits>
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace gaussmith {
+
+namespace {
+
+/// Below this the crude bound of an error is as good as the error.
+constexpr double harmless = 1e-9;
+/// A bound on relative errors of the weights' variances that is not worth finding the errors themselves.
+constexpr double harmless_to_weights = 1e-5;
+
+}  // namespace
 
 CovarianceCore::CovarianceCore(std::shared_ptr<PriorGeometry> geometry, const Vector& offset)
     : GaussianCore(std::move(geometry), offset),
@@ -30,10 +40,60 @@ LatentPoint CovarianceCore::mean(const Vector& shift, const SolveGoal& /*goal*/)
   return point(factor_->dual(*k_, shift - sites().precision.cwiseProduct(prior_mean_)));
 }
 
-Vector CovarianceCore::rounding(const LatentPoint& point) const {
-  // |K_ij| <= sqrt(K_ii K_jj), and errors of terms add up like independent ones.
-  const Vector sd = k_->diagonal().cwiseMax(0.0).cwiseSqrt();
-  return std::numeric_limits<double>::epsilon() * sd.cwiseProduct(point.coordinates).norm() * sd;
+RoundingError CovarianceCore::rounding_error(const LatentPoint& at) {
+  // An error dK of the size of its rounding moves log Z by 1/2 a'dK a - 1/2 tr(Z dK), Z = (K + T^-1)^-1, and V by
+  // P dK P' with P = (I + K T)^-1; the backward error of the factorisation is of the same size. With D = diag K and
+  // independent errors: q_n = (P D P')_nn tells what a row feels.
+  const RowMarginals q = marginals(at);
+  const auto tau = sites().precision.array();
+  const Eigen::ArrayXd prior = k_->diagonal().cwiseMax(0.0);
+  const Eigen::ArrayXd z = (tau * q.share.array()).abs();
+  const double dual = (at.coordinates.array().square() * prior).sum();
+  const double trace = (z * prior).sum();
+  // The largest eigenvalue of D^1/2 Z D^1/2, for which the trace does where nothing depends on it.
+  const double growth = factor_->down_dating() * (rounding_unit * trace > harmless ? factor_->growth(prior) : trace);
+  const double blur = rounding_unit * std::sqrt(dual);
+
+  RoundingError out;
+  out.log_evidence = 0.5 * rounding_unit * factor_->down_dating() * (dual + trace);
+  out.gradient = 2.0 * out.log_evidence;
+  const auto add = [&](double prior_variance, double v, double felt) {
+    felt = std::max(felt, v);
+    out.variance = std::max(out.variance, rounding_unit * felt / v);
+    out.mean = std::max(out.mean, blur * (std::sqrt(felt) + std::sqrt(prior_variance)) / std::sqrt(v));
+  };
+  // P = Z / tau = I - K Z = I - V T, and V_nm^2 <= v_n v_m.
+  const double spread = factor_->down_dating() * (prior * tau.square() * q.variance.array()).sum();
+  const auto by_difference = [&](double prior_variance, double v) {
+    return 2.0 * prior_variance + 2.0 * std::min(growth * std::max(0.0, prior_variance - v), spread * v);
+  };
+  for (Index n = 0; n < rows(); ++n) {
+    const double v = q.variance(n);
+    if (!(v > 0.0)) continue;
+    double felt = by_difference(prior(n), v);
+    if (z(n) > 0.0) felt = std::min(felt, growth * z(n) / (tau(n) * tau(n)));
+    add(prior(n), v, felt);
+  }
+  if (geometry_->design().is_identity()) return out;
+
+  // Weights know themselves by the difference Sigma_jj - v_j alone. No v_j is below Sigma_jj / (1 + tr(T+ K)), nor,
+  // where weights are independent, below 1 / (1 / Sigma_jj + (H'T+H)_jj): where those do no harm, nothing does.
+  const Vector strength = sites().precision.cwiseMax(0.0);
+  double narrowing = 1.0 + strength.dot(prior.matrix());
+  const double crude = rounding_unit * (1.0 + std::min(growth, spread));
+  if (narrowing * crude <= harmless_to_weights) return out;
+  const Vector weight_variances = geometry_->weight_variances();
+  if (geometry_->covariance().size() == 0 && geometry_->design().has_entries())
+    narrowing =
+        1.0 +
+        geometry_->design().column_squares(strength, geometry_->threads()).cwiseProduct(weight_variances).maxCoeff();
+  if (narrowing * crude <= harmless_to_weights) return out;
+  const Vector found = law(at)->weights().variance;
+  for (Index j = 0; j < found.size(); ++j) {
+    const double v = std::max(found(j), rounding_unit * weight_variances(j));
+    if (v > 0.0) add(weight_variances(j), v, by_difference(weight_variances(j), v));
+  }
+  return out;
 }
 
 std::unique_ptr<SequentialGaussian> CovarianceCore::sweep(const LatentPoint& mean) const {

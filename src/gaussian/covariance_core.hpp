@@ -22,7 +22,7 @@ class CovarianceCore final : public GaussianCore {
   [[nodiscard]] double inner(const LatentPoint& a, const LatentPoint& b) const override;
   [[nodiscard]] double slope(const LatentPoint& from, const LatentPoint& to,
                              const Vector& site_gradient) const override;
-  [[nodiscard]] Vector rounding(const LatentPoint& point) const override;
+  [[nodiscard]] RoundingError rounding_error(const LatentPoint& at) override;
   [[nodiscard]] std::unique_ptr<PosteriorLaw> law(const LatentPoint& at) const override;
 
   [[nodiscard]] Matrix covariance_weights(const LatentPoint& at, const Vector& implicit) const override;

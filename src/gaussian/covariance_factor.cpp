@@ -14,6 +14,10 @@ constexpr double smallest_root = 1e-140;
 /// (1 - (B^-1)_nn) / tau loses a factor 1 / (tau K_nn) in relative accuracy.
 constexpr double weak_site = 1e-3;
 
+/// Steps of a power iteration, and what it may be short of the largest eigenvalue by.
+constexpr int growth_steps = 8;
+constexpr double growth_margin = 2.0;
+
 }  // namespace
 
 bool CovarianceFactor::factorise(const Matrix& k, const Vector& precision) {
@@ -153,6 +157,29 @@ Matrix CovarianceFactor::gradient_weights(const Vector& a, const Vector& b) cons
     add_gram(0.5, f, 1.0, m);
   }
   return m;
+}
+
+double CovarianceFactor::growth(const Eigen::ArrayXd& d) const {
+  // Power iteration. It approaches from below, quickly where one eigenvalue stands out, and within a small factor where
+  // many are alike. Signs that alternate are rarely orthogonal to what smooth kernels have least of.
+  const Vector weight = root_.cwiseProduct(d.sqrt().matrix());
+  Vector x(root_.size());
+  for (Index i = 0; i < x.size(); ++i) x(i) = (i % 2 == 0 ? 1.0 : -1.0) * (1.0 + 0.1 * static_cast<double>(i % 7));
+  double value = 0.0;
+  for (int step = 0; step < growth_steps; ++step) {
+    const double length = x.norm();
+    if (!(length > 0.0) || !std::isfinite(length)) break;
+    x = weight.cwiseProduct(x / length);
+    solve_lower(lower_, x);
+    value = x.squaredNorm();
+    solve_lower_transposed(lower_, x);
+    x = weight.cwiseProduct(x);
+  }
+  return growth_margin * value;
+}
+
+double CovarianceFactor::down_dating() const {
+  return negative_.empty() ? 1.0 : 1.0 / negative_lower_.diagonal().cwiseAbs2().minCoeff();
 }
 
 CovarianceFactor::Reduction CovarianceFactor::reduce(Matrix cross) const {

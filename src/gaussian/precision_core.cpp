@@ -1,11 +1,14 @@
 #include "gaussian/precision_core.hpp"
 
 #include "gaussian/factor_law.hpp"
+#include "linalg/qr.hpp"
 
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace gaussmith {
 
@@ -15,8 +18,22 @@ namespace {
 constexpr Index row_block = 1024;
 
 /// Without a Gaussian factor a pivot this small beside its diagonal entry is rounding of zero: a direction of w that no
-/// site determines.
+/// site determines. Reflections work on square roots.
 constexpr double singular_pivot = 1e-13;
+constexpr double singular_pivot_of_reflections = 1e-26;
+
+/// Pivots of A smaller than this beside their diagonal entries have lost more digits than engines can do without.
+constexpr double safe_pivot = 1e-5;
+
+/// Solves by a factor from reflections are refined: the normal equations would undo what it gained.
+constexpr int refinements = 2;
+
+/// Below this the crude bound of an error is as good as the error.
+constexpr double harmless = 1e-9;
+
+double smallest_pivot(const Matrix& lower, const Vector& diagonal) {
+  return (lower.diagonal().array().square() / diagonal.array()).minCoeff();
+}
 
 }  // namespace
 
@@ -26,12 +43,73 @@ PrecisionCore::PrecisionCore(std::shared_ptr<PriorGeometry> geometry, const Vect
 }
 
 bool PrecisionCore::factorise(const Vector& precision) {
+  orthogonal_ = false;
+  down_dating_ = 1.0;
   lower_ = std::make_shared<Matrix>(geometry_->whitened_gram(precision));
-  const Vector gram_diagonal = lower_->diagonal();
   if (geometry_->has_gaussian()) lower_->diagonal().array() += 1.0;
-  if (!cholesky(*lower_)) return false;
-  return geometry_->has_gaussian() ||
-         (lower_->diagonal().array().square() > singular_pivot * gram_diagonal.array()).all();
+  diagonal_ = lower_->diagonal();
+  if (diagonal_.size() == 0) return true;
+  const bool negative = (precision.array() < 0.0).any();
+  if (cholesky(*lower_)) {
+    if (smallest_pivot(*lower_, diagonal_) >= safe_pivot) return true;
+  } else if (negative && !positive_part_is_hard(precision)) {
+    return false;
+  }
+  return factorise_orthogonally(precision);
+}
+
+bool PrecisionCore::positive_part_is_hard(const Vector& precision) const {
+  // With a Gaussian factor A >= I, so that no pivot of the positive part is below 1.
+  if (geometry_->has_gaussian()) {
+    const Vector squares = geometry_->whitened_column_squares(precision.cwiseMax(0.0));
+    if (1.0 + squares.maxCoeff() < 1.0 / safe_pivot) return false;
+  }
+  Matrix positive = geometry_->whitened_gram(precision.cwiseMax(0.0));
+  if (geometry_->has_gaussian()) positive.diagonal().array() += 1.0;
+  const Vector diagonal = positive.diagonal();
+  return !cholesky(positive) || smallest_pivot(positive, diagonal) < safe_pivot;
+}
+
+bool PrecisionCore::factorise_orthogonally(const Vector& precision) {
+  orthogonal_ = true;
+  const Index d = geometry_->rank();
+  Matrix upper = Matrix::Zero(d, d);
+  if (geometry_->has_gaussian()) upper.diagonal().setOnes();
+  std::vector<Index> negative;
+  for (Index begin = 0; begin < rows(); begin += row_block) {
+    const Index end = std::min(rows(), begin + row_block);
+    const Vector root = precision.segment(begin, end - begin).cwiseMax(0.0).cwiseSqrt();
+    Matrix block = root.asDiagonal() * geometry_->whitened_rows(begin, end).transpose();
+    add_rows(upper, block);
+    for (Index n = begin; n < end; ++n)
+      if (precision(n) < 0.0) negative.push_back(n);
+  }
+  for (Index i = 0; i < d; ++i)
+    if (upper(i, i) < 0.0) upper.row(i) *= -1.0;
+  *lower_ = upper.transpose().triangularView<Eigen::Lower>();
+  diagonal_ = upper.triangularView<Eigen::Upper>().toDenseMatrix().colwise().squaredNorm();
+  if (!lower_->allFinite() || !(lower_->diagonal().array() > 0.0).all()) return false;
+  if (!geometry_->has_gaussian() && !(smallest_pivot(*lower_, diagonal_) > singular_pivot_of_reflections)) return false;
+  if (negative.empty()) return true;
+
+  // A = L+ (I - W W') L+' with W = L+^-1 G_J' S^1/2 over the negative rows J, S = |T_J|.
+  Matrix w(d, static_cast<Index>(negative.size()));
+  for (std::size_t j = 0; j < negative.size(); ++j)
+    w.col(static_cast<Index>(j)) =
+        std::sqrt(-precision(negative[j])) * geometry_->whitened_rows(negative[j], negative[j] + 1);
+  solve_lower(*lower_, w);
+  Matrix rest = Matrix::Identity(d, d);
+  add_outer(-1.0, w, 1.0, rest);
+  if (!cholesky(rest)) return false;
+  down_dating_ = 1.0 / rest.diagonal().cwiseAbs2().minCoeff();
+  rest = rest.triangularView<Eigen::Lower>().toDenseMatrix();
+  *lower_ = lower_->triangularView<Eigen::Lower>() * rest;
+  return true;
+}
+
+void PrecisionCore::solve(Vector& u) const {
+  solve_lower(*lower_, u);
+  solve_lower_transposed(*lower_, u);
 }
 
 LatentPoint PrecisionCore::point(Vector coordinates) const {
@@ -41,9 +119,15 @@ LatentPoint PrecisionCore::point(Vector coordinates) const {
 
 LatentPoint PrecisionCore::mean(const Vector& shift, const SolveGoal& /*goal*/) const {
   Vector u = geometry_->whitened_transposed_times(shift - sites().precision.cwiseProduct(prior_mean_));
-  solve_lower(*lower_, u);
-  solve_lower_transposed(*lower_, u);
-  return point(std::move(u));
+  solve(u);
+  LatentPoint out = point(std::move(u));
+  for (int i = 0; orthogonal_ && i < refinements; ++i) {
+    Vector left = geometry_->whitened_transposed_times(shift - sites().precision.cwiseProduct(out.eta));
+    if (geometry_->has_gaussian()) left -= out.coordinates;
+    solve(left);
+    out = point(out.coordinates + left);
+  }
+  return out;
 }
 
 LogDeterminant PrecisionCore::half_log_det() const {
@@ -89,8 +173,7 @@ std::unique_ptr<SequentialGaussian> PrecisionCore::sweep(const LatentPoint& mean
 
 Vector PrecisionCore::covariance_times(const Vector& x) const {
   Vector u = geometry_->whitened_transposed_times(x);
-  solve_lower(*lower_, u);
-  solve_lower_transposed(*lower_, u);
+  solve(u);
   return geometry_->whitened_times(u);
 }
 
@@ -106,19 +189,146 @@ double PrecisionCore::slope(const LatentPoint& from, const LatentPoint& to, cons
   return gradient.dot(to.coordinates - from.coordinates);
 }
 
+namespace {
+
+/// Sigma = P L L'P' of a dense prior by its pivots: L^-1, and for every pivot Sigma_jj and Sigma_jj (Sigma^-1)_jj, what
+/// errors of an entry of Sigma are multiplied by.
+struct PriorInverse {
+  Matrix lower;  // L^-1.
+  Vector variance, growth;
+};
+
+PriorInverse invert_prior(const PriorGeometry& geometry) {
+  PriorInverse out;
+  out.lower = geometry.pivot_triangle();
+  invert_lower(out.lower);
+  out.lower = out.lower.triangularView<Eigen::Lower>().toDenseMatrix();
+  const Index rank = geometry.rank();
+  out.variance.resize(rank);
+  for (Index j = 0; j < rank; ++j) {
+    const Index weight = geometry.factor().pivots[static_cast<std::size_t>(j)];
+    out.variance(j) = geometry.covariance()(weight, weight);
+  }
+  out.growth = out.variance.cwiseProduct(out.lower.colwise().squaredNorm().transpose());
+  return out;
+}
+
+}  // namespace
+
 Matrix PrecisionCore::covariance_weights(const LatentPoint& at, const Vector& implicit) const {
-  // H'Z H = P - P R A^-1 R'P with P = H'T H; the dual vector is a = nu - T eta.
+  // M = 1/2 (a b' + b a' - Z) over the weights, a their dual H'(nu - T eta), b = a / 2 + H'g, Z = H'(K + T^-1)^-1 H.
   const PriorGeometry& geometry = *geometry_;
   const Design& design = geometry.design();
-  Matrix p = design.gram(sites().precision, geometry.threads());
-  mirror_lower(p);
-  Matrix reduced = transposed_times(geometry.unwhiten(Matrix::Identity(geometry.rank(), geometry.rank())), p);
-  solve_lower(*lower_, reduced);
-  add_gram(-1.0, reduced, 1.0, p);
-  const Vector a = design.transposed_times(dual(at), geometry.threads());
+  Vector a = design.transposed_times(dual(at), geometry.threads());
+  // Z = P - P R A^-1 R'P with P = H'T H.
+  Matrix z = design.gram(sites().precision, geometry.threads());
+  const bool full_rank = geometry.rank() == design.cols();
+  const double sites_growth = z.diagonal().cwiseAbs().dot(geometry.covariance().diagonal());
+  std::optional<PriorInverse> inverse;
+  if (full_rank && sites_growth * rounding_unit > harmless) inverse = invert_prior(geometry);
+  if (inverse && inverse->growth.sum() < sites_growth) {
+    // Strong sites leave little of P: then by Z = Sigma^-1 - Sigma^-1 V Sigma^-1 = L^-T (I - A^-1) L^-1 and
+    // a = Sigma^-1 (w - mean) = L^-T u, which see the prior alone.
+    Matrix reduced = inverse->lower;
+    solve_lower(*lower_, reduced);
+    Matrix by_pivot = Matrix::Zero(z.rows(), z.cols());
+    add_gram(1.0, inverse->lower, 0.0, by_pivot);
+    add_gram(-1.0, reduced, 1.0, by_pivot);
+    mirror_lower(by_pivot);
+    const Vector dual_by_pivot = inverse->lower.transpose() * at.coordinates;
+    const auto& pivots = geometry.factor().pivots;
+    for (std::size_t j = 0; j < pivots.size(); ++j) {
+      a(pivots[j]) = dual_by_pivot(static_cast<Index>(j));
+      for (std::size_t i = 0; i < pivots.size(); ++i)
+        z(pivots[i], pivots[j]) = by_pivot(static_cast<Index>(i), static_cast<Index>(j));
+    }
+  } else {
+    mirror_lower(z);
+    Matrix reduced = geometry.root_transposed_times(z);
+    solve_lower(*lower_, reduced);
+    add_gram(-1.0, reduced, 1.0, z);
+  }
   Vector b = 0.5 * a;
   if (implicit.size() > 0) b += design.transposed_times(implicit, geometry.threads());
-  return 0.5 * (a * b.transpose() + b * a.transpose() - p);
+  return 0.5 * (a * b.transpose() + b * a.transpose() - z);
+}
+
+RoundingError PrecisionCore::rounding_error(const LatentPoint& at) {
+  const RowMarginals q = marginals(at);
+  const bool gaussian = geometry_->has_gaussian();
+  const auto tau = sites().precision.array().abs();
+  // (A^-1)_jj, at most 1 where the prior adds I and nothing is taken away.
+  Vector inverse = Vector::Ones(diagonal_.size());
+  if (!gaussian || down_dating_ > 1.0 || rounding_unit * diagonal_.sum() > harmless) {
+    Matrix root = *lower_;
+    invert_lower(root);
+    inverse = root.triangularView<Eigen::Lower>().toDenseMatrix().colwise().squaredNorm();
+  }
+  const double growth = down_dating_ * diagonal_.dot(inverse);
+  const double size = static_cast<double>(diagonal_.size());
+
+  RoundingError out;
+  // Relative errors of A along any direction: of its sums, or of the reflected rows.
+  out.variance = rounding_unit * (orthogonal_ ? 2.0 * std::sqrt(growth) : growth);
+  // eta = G u is a sum of terms that may cancel, and so is the gradient G'a - u that a refined mean makes zero.
+  const Vector eta_error = rounding(at);
+  Vector slope_square = geometry_->whitened_column_squares(q.dual.cwiseAbs2());
+  if (gaussian) slope_square += at.coordinates.cwiseAbs2();
+  const double slope = rounding_unit * std::sqrt(down_dating_ * inverse.dot(slope_square));
+  const double blurred = std::sqrt((tau * eta_error.array().square()).sum());
+  const double own = (eta_error.array() / q.variance.array().sqrt().max(std::numeric_limits<double>::min())).maxCoeff();
+  out.mean = slope + std::sqrt(down_dating_) * blurred + own;
+  out.log_evidence = 0.5 * rounding_unit * (orthogonal_ ? 2.0 * std::sqrt(size * growth) : growth) +
+                     q.dual.cwiseProduct(eta_error).norm() + 0.5 * blurred * blurred + 0.5 * slope * slope;
+  out.gradient = at.coordinates.norm() * out.mean + out.variance * (tau * q.variance.array()).sum();
+  if (geometry_->covariance().size() > 0) {
+    const RoundingError prior = covariance_rounding(at, q);
+    out.variance += prior.variance;
+    out.mean += prior.mean;
+    out.log_evidence += prior.log_evidence;
+    out.gradient = prior.gradient;
+  }
+  return out;
+}
+
+RoundingError PrecisionCore::covariance_rounding(const LatentPoint& at, const RowMarginals& rows) const {
+  // An error dSigma acts through the pivots, on which all weights depend: with X = L^-1 of Sigma's factor and
+  // Y = (factor of A)^-1 X it moves log Z by 1/2 t'dSigma t - 1/2 tr((X'X - Y'Y) dSigma), t = X'u, the mean by at most
+  // |Y dSigma t| and variances by at most |Y dSigma Y'| in units of q.
+  const PriorGeometry& geometry = *geometry_;
+  const PriorInverse prior = invert_prior(geometry);
+  Matrix y = prior.lower;
+  solve_lower(*lower_, y);
+  const Vector left = prior.variance.cwiseProduct(y.colwise().squaredNorm().transpose());
+  const double dual = (prior.lower.transpose() * at.coordinates).cwiseAbs2().dot(prior.variance);
+  const double effect = down_dating_ * left.sum();
+  const double determinant = (prior.growth - left).cwiseAbs().sum();
+  RoundingError out;
+  out.variance = rounding_unit * effect;
+  out.mean = rounding_unit * std::sqrt(effect * dual);
+  out.log_evidence = 0.5 * rounding_unit * (dual + determinant);
+
+  // Weights beyond the rank are taken for functions of the others; what that leaves out is rounding of their variance.
+  const Design& design = geometry.design();
+  const Matrix& covariance = geometry.covariance();
+  const Vector strength = design.column_squares(sites().precision.cwiseAbs(), geometry.threads());
+  const Vector pull = design.transposed_times(rows.dual, geometry.threads());
+  std::vector<bool> is_pivot(static_cast<std::size_t>(covariance.rows()), false);
+  for (const Index pivot : geometry.factor().pivots) is_pivot[static_cast<std::size_t>(pivot)] = true;
+  const double lost = rounding_unit * static_cast<double>(geometry.rank());
+  double ignored = 0.0;
+  for (Index j = 0; j < covariance.rows(); ++j) {
+    if (is_pivot[static_cast<std::size_t>(j)]) continue;
+    ignored += strength(j) * lost * covariance(j, j);
+    out.log_evidence += 0.5 * (strength(j) + pull(j) * pull(j)) * lost * covariance(j, j);
+  }
+  out.variance += ignored;
+  out.mean += std::sqrt(ignored);
+  const double by_sites = strength.dot(covariance.diagonal());
+  const double by_prior = geometry.rank() == covariance.rows() ? prior.growth.sum() : by_sites;
+  const double pulled = by_prior < by_sites ? dual : pull.cwiseAbs2().dot(covariance.diagonal());
+  out.gradient = rounding_unit * (pulled + std::min(by_sites, by_prior));
+  return out;
 }
 
 std::unique_ptr<PosteriorLaw> PrecisionCore::law(const LatentPoint& at) const {

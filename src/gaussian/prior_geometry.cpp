@@ -1,6 +1,7 @@
 #include "gaussian/prior_geometry.hpp"
 
 #include "base/overloaded.hpp"
+#include "gaussian/distinct_rows.hpp"
 #include "model/prior.hpp"
 
 #include <algorithm>
@@ -14,16 +15,51 @@ namespace {
 /// Rows whose prior variances are computed at once.
 constexpr Index row_block = 1024;
 
+/// Whether equal inputs have one value: not under white noise, which is drawn for every row anew.
+bool copies_are_equal(const GaussianProcess& process, const DistinctRows& distinct) {
+  Index copy = 0;
+  while (distinct.first[static_cast<std::size_t>(distinct.of[static_cast<std::size_t>(copy)])] == copy) ++copy;
+  const Matrix input = process.inputs->row(copy);
+  Matrix with_copy;
+  Vector own;
+  process.kernel->block(input, input, with_copy);
+  process.kernel->diagonal(input, own);
+  return with_copy(0, 0) == own(0);
+}
+
+/// One unit entry a row: every weight is one of the distinct ones.
+SparseMatrix selection(const DistinctRows& distinct) {
+  SparseMatrix out(static_cast<Index>(distinct.of.size()), static_cast<Index>(distinct.first.size()));
+  out.reserve(Eigen::VectorXi::Constant(out.rows(), 1));
+  for (Index i = 0; i < out.rows(); ++i) out.insert(i, distinct.of[static_cast<std::size_t>(i)]) = 1.0;
+  return out;
+}
+
 }  // namespace
 
-PriorGeometry::PriorGeometry(Prior prior, const Design& design, int threads)
-    : prior_(std::move(prior)),
-      design_(design.sized(dimension_of(prior_))),
+PriorGeometry::PriorGeometry(const Prior& prior, const Design& design, int threads, Copies copies)
+    : prior_(prior),
+      spread_(Design().sized(dimension_of(prior))),
+      design_(design.sized(dimension_of(prior))),
       threads_(threads),
-      has_gaussian_(gaussmith::has_gaussian(prior_)),
-      mean_(mean_of(prior_)),
-      variances_(independent_variances(prior_)) {
+      has_gaussian_(gaussmith::has_gaussian(prior)) {
+  if (auto* process = std::get_if<GaussianProcess>(&prior_); process != nullptr && copies == Copies::merged) {
+    const DistinctRows distinct = distinct_rows(process->inputs);
+    if (distinct.any_copies() && copies_are_equal(*process, distinct)) {
+      process->inputs = Matrix((*process->inputs)(distinct.first, Eigen::all));
+      const SparseMatrix spread = selection(distinct);
+      spread_ = spread;
+      design_ = design_.is_identity() ? spread_ : Design(design_.times(Matrix(spread)));
+    }
+  }
+  mean_ = mean_of(prior_);
+  variances_ = independent_variances(prior_);
   if (has_dense_covariance(prior_)) covariance_ = dense_covariance(prior_, threads);
+}
+
+Matrix PriorGeometry::folded_rows(const NewRows& points, Index begin, Index end) const {
+  Matrix rows = points.rows.sized(dimension()).transposed_rows(begin, end);
+  return spread_.is_identity() ? std::move(rows) : spread_.transposed_times(rows, threads_);
 }
 
 Matrix PriorGeometry::covariance_times(const Matrix& x) const {
@@ -46,8 +82,15 @@ Vector PriorGeometry::row_variances() const {
 
 const Matrix& PriorGeometry::row_covariance() {
   if (design_.is_identity() && !variances_) return covariance_;
-  if (!rows_covariance_) rows_covariance_ = prior_covariance(NewRows{design_});
+  if (!rows_covariance_) rows_covariance_ = covariance_of(design_);
   return *rows_covariance_;
+}
+
+Matrix PriorGeometry::covariance_of(const Design& h) const {
+  if (variances_) return h.outer(*variances_, threads_);
+  if (h.is_identity()) return covariance_;
+  const Matrix k = h.times(Matrix(h.times(*covariance_, threads_).transpose()), threads_);
+  return 0.5 * (k + k.transpose());
 }
 
 Matrix PriorGeometry::prior_covariance(const NewPoints& points) const {
@@ -56,23 +99,21 @@ Matrix PriorGeometry::prior_covariance(const NewPoints& points) const {
     process_of(prior_)->kernel->gram(*p->inputs, k, threads_);
     return k;
   }
-  const Design h = std::get<NewRows>(points).rows.sized(dimension());
-  if (variances_) return h.outer(*variances_, threads_);
-  if (h.is_identity()) return covariance_;
-  const Matrix k = h.times(Matrix(h.times(*covariance_, threads_).transpose()), threads_);
-  return 0.5 * (k + k.transpose());
+  const Design& h = std::get<NewRows>(points).rows;
+  if (spread_.is_identity()) return covariance_of(h.sized(dimension()));
+  return covariance_of(h.is_identity() ? spread_ : Design(folded_rows({h}, 0, h.rows()).transpose()));
 }
 
 void PriorGeometry::whiten() {
   if (is_whitened_) return;
   is_whitened_ = true;
   if (!has_gaussian_)
-    root_ = Vector::Ones(dimension());
+    root_ = Vector::Ones(mean_.size());
   else if (variances_)
     root_ = variances_->cwiseSqrt();
   else
     factor_ = pivoted_cholesky(covariance_);
-  rank_ = root_.size() > 0 ? dimension() : factor_.rank();
+  rank_ = root_.size() > 0 ? root_.size() : factor_.rank();
 }
 
 void PriorGeometry::whiten_rows() {
@@ -93,6 +134,12 @@ Matrix PriorGeometry::whitened_gram(const Vector& weights) const {
   if (root_.size() > 0)
     for (Index j = 0; j < gram.cols(); ++j) gram.col(j).array() *= root_(j) * root_.array();
   return gram;
+}
+
+Vector PriorGeometry::whitened_column_squares(const Vector& weights) const {
+  Vector squares = whitened_.column_squares(weights, threads_);
+  if (root_.size() > 0) squares.array() *= root_.array().square();
+  return squares;
 }
 
 Vector PriorGeometry::whitened_times(const Vector& u) const {
@@ -129,13 +176,13 @@ CrossBlock PriorGeometry::cross(const NewPoints& points, Index begin, Index end)
     with_weights = std::move(fresh.covariance);
     block.mean = std::move(fresh.mean);
     block.variance = std::move(fresh.variance);
-  } else if (const Design h = std::get<NewRows>(points).rows.sized(dimension());
-             h.is_identity() && covariance_.size() > 0) {
+  } else if (const auto& rows_of = std::get<NewRows>(points);
+             rows_of.rows.is_identity() && spread_.is_identity() && covariance_.size() > 0) {
     with_weights = covariance_->middleCols(begin, end - begin);
     block.variance = covariance_->diagonal().segment(begin, end - begin);
     block.mean = mean_.segment(begin, end - begin);
   } else {
-    const Matrix rows = h.transposed_rows(begin, end);
+    const Matrix rows = folded_rows(rows_of, begin, end);
     with_weights = covariance_times(rows);
     block.variance = rows.cwiseProduct(with_weights).colwise().sum();
     block.mean = rows.transpose() * mean_;
@@ -157,8 +204,8 @@ WhitenedBlock PriorGeometry::whitened(const NewPoints& points, Index begin, Inde
     block.mean = std::move(fresh.mean);
     return block;
   }
-  const Matrix h = std::get<NewRows>(points).rows.sized(dimension()).transposed_rows(begin, end);
-  block.rows = root_.size() > 0 ? Matrix(root_.asDiagonal() * h) : transposed_times(factor_.factor, h);
+  const Matrix h = folded_rows(std::get<NewRows>(points), begin, end);
+  block.rows = root_transposed_times(h);
   block.mean = h.transpose() * mean_;
   block.leftover = Vector::Zero(end - begin);
   return block;
@@ -176,20 +223,25 @@ WhitenedBlock PriorGeometry::weight_rows(const NewPoints& points, Index begin, I
     block = whitened(points, begin, end);
     // g'u with u = L^-1 (w - mean) at the pivots.
     solve_lower_transposed(pivot_triangle(), block.rows);
-    Matrix spread = Matrix::Zero(dimension(), end - begin);
+    Matrix spread = Matrix::Zero(mean_.size(), end - begin);
     for (Index i = 0; i < rank_; ++i) spread.row(factor_.pivots[static_cast<std::size_t>(i)]) = block.rows.row(i);
     block.rows = std::move(spread);
     block.mean -= transposed_times(block.rows, mean_);
     return block;
   }
-  block.rows = std::get<NewRows>(points).rows.sized(dimension()).transposed_rows(begin, end);
+  block.rows = folded_rows(std::get<NewRows>(points), begin, end);
   block.mean = Vector::Zero(end - begin);
   block.leftover = Vector::Zero(end - begin);
   return block;
 }
 
 Matrix PriorGeometry::unwhiten(const Matrix& u) const {
-  return root_.size() > 0 ? Matrix(root_.asDiagonal() * u) : times(factor_.factor, u);
+  Matrix w = root_.size() > 0 ? Matrix(root_.asDiagonal() * u) : times(factor_.factor, u);
+  return spread_.is_identity() ? std::move(w) : spread_.times(w, threads_);
+}
+
+Matrix PriorGeometry::root_transposed_times(const Matrix& x) const {
+  return root_.size() > 0 ? Matrix(root_.asDiagonal() * x) : transposed_times(factor_.factor, x);
 }
 
 Matrix PriorGeometry::pull_back(const Matrix& row_weights) const {

@@ -35,14 +35,19 @@ struct WhitenedBlock {
   Vector mean, leftover;
 };
 
+/// Whether values of a process at inputs that repeat one another exactly are kept apart, or are one weight.
+enum class Copies { apart, merged };
+
 /// w = mean + R u with u ~ N(0, I), or u = w with no Gaussian factor.
 class PriorGeometry {
  public:
-  /// Evaluates the kernel matrix of a process.
-  PriorGeometry(Prior prior, const Design& design, int threads);
+  /// Evaluates the kernel matrix of a process. With copies merged, prior, design, mean and covariance below are those
+  /// of the distinct weights; new rows and the weights handed out are still the model's.
+  PriorGeometry(const Prior& prior, const Design& design, int threads, Copies copies = Copies::apart);
 
   [[nodiscard]] Index rows() const { return design_.rows(); }
-  [[nodiscard]] Index dimension() const { return design_.cols(); }
+  /// Of the model's weights.
+  [[nodiscard]] Index dimension() const { return spread_.rows(); }
   [[nodiscard]] bool has_gaussian() const { return has_gaussian_; }
   [[nodiscard]] const Prior& prior() const { return prior_; }
   [[nodiscard]] const Design& design() const { return design_; }
@@ -55,6 +60,8 @@ class PriorGeometry {
 
   /// Sigma of a dense prior or a process; empty otherwise.
   [[nodiscard]] const Matrix& covariance() const { return covariance_; }
+  /// The diagonal of Sigma.
+  [[nodiscard]] Vector weight_variances() const { return variances_ ? *variances_ : Vector(covariance_->diagonal()); }
   /// The diagonal of K = H Sigma H', without K; infinite without a Gaussian factor.
   [[nodiscard]] Vector row_variances() const;
   /// K = H Sigma H', full and symmetric. A process or dense prior with the identity design lends its own matrix.
@@ -72,6 +79,8 @@ class PriorGeometry {
   [[nodiscard]] Matrix whitened_rows(Index begin, Index end) const;
   /// G'diag(weights) G, rank x rank, lower triangle.
   [[nodiscard]] Matrix whitened_gram(const Vector& weights) const;
+  /// sum_n weights_n G_nj^2 for every column.
+  [[nodiscard]] Vector whitened_column_squares(const Vector& weights) const;
   /// H R u for the model's rows.
   [[nodiscard]] Vector whitened_times(const Vector& u) const;
   /// R'H'x.
@@ -88,14 +97,21 @@ class PriorGeometry {
   /// inputs of a process need the geometry whitened; rows of weights do not.
   [[nodiscard]] WhitenedBlock weight_rows(const NewPoints& points, Index begin, Index end) const;
 
-  /// R u.
+  /// R u, the model's weights.
   [[nodiscard]] Matrix unwhiten(const Matrix& u) const;
+  /// R'X for X with a row for each distinct weight.
+  [[nodiscard]] Matrix root_transposed_times(const Matrix& x) const;
+  /// The rows of R that form a lower triangle and carry all of w; dense priors only.
+  [[nodiscard]] Matrix pivot_triangle() const;
   /// H'M H for symmetric M over the rows.
   [[nodiscard]] Matrix pull_back(const Matrix& row_weights) const;
 
  private:
   [[nodiscard]] Matrix covariance_times(const Matrix& x) const;
-  [[nodiscard]] Matrix pivot_triangle() const;
+  /// H Sigma H' for rows H of the distinct weights.
+  [[nodiscard]] Matrix covariance_of(const Design& h) const;
+  /// New rows of the model's weights as rows of the distinct ones, transposed.
+  [[nodiscard]] Matrix folded_rows(const NewRows& points, Index begin, Index end) const;
   /// New inputs [begin, end) and their covariance with w.
   struct FreshInputs {
     Matrix covariance;  // D x M.
@@ -104,7 +120,8 @@ class PriorGeometry {
   [[nodiscard]] FreshInputs fresh_inputs(const NewInputs& points, Index begin, Index end) const;
 
   Prior prior_;
-  Design design_;  // Of the prior's dimension.
+  Design spread_;  // The model's weights as rows of the distinct ones; the identity where there are no copies.
+  Design design_;  // Of the distinct weights.
   int threads_;
   bool has_gaussian_;
   Vector mean_;

@@ -145,6 +145,8 @@ std::string result_json(const Posterior& posterior, const ResultContent& content
     out["prediction"] = usable ? prediction(posterior, *content.prediction, warnings) : Json();
   }
   out["warnings"] = warnings;
+  out["log_evidence_error"] = posterior.log_evidence().numerical_error;
+  out["gradient_error"] = posterior.gradient_error();
   out["message"] = report.message;
   out["residual"] = report.residual;
   out["tolerance"] = report.tolerance;
@@ -153,10 +155,9 @@ std::string result_json(const Posterior& posterior, const ResultContent& content
     out["options"][name] = value;
   }
   out["core"] = report.core;
-  out["numerics"] = {{"jitter", report.jittered},
-                     {"clipped", report.clipped},
-                     {"skipped", report.skipped},
-                     {"negative_precisions", report.negative_precisions}};
+  out["numerics"] = {{"jitter", report.jittered},       {"clipped", report.clipped},
+                     {"skipped", report.skipped},       {"negative_precisions", report.negative_precisions},
+                     {"mean_error", report.mean_error}, {"variance_error", report.variance_error}};
   if (content.leave_one_out && usable) {
     const LeaveOneOut loo = posterior.leave_one_out();
     out["leave_one_out"] = {{"mean", array(loo.latent.mean)},

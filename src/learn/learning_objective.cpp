@@ -8,6 +8,13 @@
 
 namespace gaussmith {
 
+namespace {
+
+/// An evidence that is uncertain by less than this still leads the search.
+constexpr double usable_error = 1e-3;
+
+}  // namespace
+
 LearningObjective::LearningObjective(const Model& model, const Method& method, const Run& run,
                                      const LearnOptions& options, const std::vector<FreeParameter>& free)
     : model_(model), asked_for_(method), method_(method), run_(run), options_(options), free_(free) {
@@ -27,7 +34,10 @@ std::optional<Evaluation> LearningObjective::operator()(const Vector& log_values
     method_ = posterior->method();
     run_.substitutes = false;
   }
-  if (!report.converged()) return fail(report.message);
+  // Rounding may spoil moments long before it spoils the evidence.
+  const bool good_enough =
+      report.status == Status::inaccurate && posterior->log_evidence().numerical_error < usable_error;
+  if (!report.converged() && !good_enough) return fail(report.message);
   Evaluation out = evaluate(*posterior, log_values);
   if (!std::isfinite(out.value) || !out.gradient.allFinite()) return fail(report.message);
   last_ = posterior;

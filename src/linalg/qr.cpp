@@ -27,6 +27,9 @@ void with_workspace(const Routine& routine) {
   assert(info == 0);
 }
 
+/// Columns that reflections are gathered for.
+constexpr Index panel_columns = 32;
+
 /// a := R in its upper triangle and reflections below; their scales.
 Vector factorise(Matrix& a) {
   Vector scales(std::min(a.rows(), a.cols()));
@@ -47,6 +50,20 @@ Matrix triangular_factor(Matrix a) {
   for (Index i = 0; i < r.rows(); ++i)
     if (r(i, i) < 0.0) r.row(i) *= -1.0;
   return r;
+}
+
+void add_rows(Matrix& upper, Matrix& rows) {
+  const Index k = upper.cols();
+  assert(rows.cols() == k);
+  if (k == 0 || rows.rows() == 0) return;
+  const Index block = std::min(panel_columns, k);
+  Matrix reflectors(block, k);
+  Matrix work(block, k);
+  prepare_blas();
+  [[maybe_unused]] const lapack_int info =
+      LAPACKE_dtpqrt_work(LAPACK_COL_MAJOR, as_int(rows.rows()), as_int(k), 0, as_int(block), upper.data(), leading(k),
+                          rows.data(), leading(rows.rows()), reflectors.data(), leading(block), work.data());
+  assert(info == 0);
 }
 
 Matrix orthonormal_columns(Matrix a) {

@@ -7,8 +7,8 @@ namespace {
 
 // Adds the tasks that invert the triangle of tiles [begin, end), by halves:
 //   [L1 0; B L2]^-1 = [L1^-1 0; -L2^-1 B L1^-1, L2^-1].
-// Columns of L2^-1 B and rows of (.) L1^-1 do not depend on each other, nor do the halves, whose inverses are multiplied:
-// DTRMM is faster than DTRSM.
+// Columns of L2^-1 B and rows of (.) L1^-1 do not depend on each other, nor do the halves, whose inverses are
+// multiplied: DTRMM is faster than DTRSM.
 void add_inverse(Index begin, Index end, TileGraph& tiles, MatrixView& lower) {
   const auto triangle = [&lower, &tiles](Index i, Index i_end) {
     return lower.block(tiles.at(i), tiles.at(i), tiles.rows(i, i_end), tiles.rows(i, i_end));
@@ -23,12 +23,12 @@ void add_inverse(Index begin, Index end, TileGraph& tiles, MatrixView& lower) {
   for (Index j = begin; j < half; ++j)
     tiles.add({{half, end, half, end}}, {half, end, j, j + 1}, [=, &lower, &tiles] {
       serial::multiply_left(-1.0, triangle(half, end), As::is,
-                         lower.block(tiles.at(half), tiles.at(j), tiles.rows(half, end), tiles.rows(j)));
+                            lower.block(tiles.at(half), tiles.at(j), tiles.rows(half, end), tiles.rows(j)));
     });
   for (Index i = half; i < end; ++i)
     tiles.add({{begin, half, begin, half}}, {i, i + 1, begin, half}, [=, &lower, &tiles] {
       serial::multiply_right(1.0, triangle(begin, half), As::is,
-                          lower.block(tiles.at(i), tiles.at(begin), tiles.rows(i), tiles.rows(begin, half)));
+                             lower.block(tiles.at(i), tiles.at(begin), tiles.rows(i), tiles.rows(begin, half)));
     });
 }
 

@@ -95,4 +95,12 @@ bool SiteRows::all(bool SiteTraits::*property) const {
   return std::all_of(blocks_->begin(), blocks_->end(), [&](const Sites& b) { return b->traits().*property; });
 }
 
+std::vector<bool> SiteRows::which(bool SiteTraits::*property) const {
+  std::vector<bool> out;
+  if (std::none_of(blocks_->begin(), blocks_->end(), [&](const Sites& b) { return b->traits().*property; })) return out;
+  for (const Sites& block : *blocks_)
+    out.insert(out.end(), static_cast<std::size_t>(block->size()), block->traits().*property);
+  return out;
+}
+
 }  // namespace gaussmith

@@ -40,6 +40,8 @@ class SiteRows {
   [[nodiscard]] double total(const Vector& eta) const;
 
   [[nodiscard]] bool all(bool SiteTraits::*property) const;
+  /// The rows with a property; empty where no row has it.
+  [[nodiscard]] std::vector<bool> which(bool SiteTraits::*property) const;
 
  private:
   struct Piece {

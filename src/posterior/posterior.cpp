@@ -49,6 +49,8 @@ std::map<std::string, double, std::less<>> Posterior::gradient() const {
   return state_->gradient();
 }
 
+double Posterior::gradient_error() const { return state_->gradient_error; }
+
 FittedGaussian Posterior::fitted() const {
   FittedGaussian fitted;
   fitted.prior = state_->model.prior;

@@ -22,6 +22,7 @@ class Posterior::State {
   std::unique_ptr<PosteriorLaw> law;            ///< Knows the rows.
   std::function<ParameterGradient()> gradient;  ///< Of the evidence; may look into this state.
   Evidence log_evidence;
+  double gradient_error = 0.0;  ///< What rounding leaves uncertain in an entry of the gradient.
   Report report;
 
   [[nodiscard]] const RowMarginals& rows() const { return law->rows(); }

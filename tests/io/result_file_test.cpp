@@ -65,7 +65,7 @@ TEST(ResultFile, FieldsStandInTheirOrder) {
   ASSERT_GE(keys.size(), first.size());
   EXPECT_EQ(std::vector<std::string>(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(first.size())), first);
   EXPECT_EQ(result["format"], "gaussmith-result/1");
-  EXPECT_EQ(result["numerics"].size(), 4U);
+  EXPECT_EQ(result["numerics"].size(), 6U);
 }
 
 TEST(ResultFile, MomentsThatDoNotExistAreNull) {
