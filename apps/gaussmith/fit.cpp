@@ -189,10 +189,11 @@ Outcome run_fit(const FitArguments& arguments, const CommonOptions& common) {
     outcome.warnings.push_back("no model was saved: there is no usable fit");
   }
   outcome.output = common.json ? to_json(prepared, fitted, arguments) : to_text(prepared.summary, fitted, arguments);
-  stop_if_interrupted();
   // Last, so that whatever fails before leaves no file behind.
   if (!arguments.save.empty() && fitted.usable()) {
-    save_model(arguments.save, fitted.saved(std::move(prepared.coding)));
+    const std::string saved = format_saved_model(fitted.saved(std::move(prepared.coding)));
+    begin_writing();
+    write_file(arguments.save, saved);
   }
   return outcome;
 }

@@ -28,6 +28,7 @@ int fail(int code, std::string_view message) {
 
 /// Writes all of stdout at once. A reader that left early (`| head`) is no failure; a full disk is.
 int write_output(const std::string& text) {
+  begin_writing();
   errno = 0;
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
   if (written || errno == EPIPE) {
@@ -37,6 +38,7 @@ int write_output(const std::string& text) {
 }
 
 int finish(const Outcome& outcome, bool quiet) {
+  begin_writing();
   if (!quiet) {
     for (const auto& note : outcome.notes) {
       fmt::print(stderr, "gaussmith: note: {}\n", one_line(note));
@@ -107,13 +109,16 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
+  // A limit on file sizes then fails in write(), as a full disk does.
+  std::signal(SIGXFSZ, SIG_IGN);
   watch_interrupts();
   try {
     return run(argc, argv);
   } catch (const InvalidInput& error) {
     return fail(exit_bad_input, error.what());
   } catch (const Interrupted&) {
-    return fail(exit_not_converged, "interrupted; nothing was written");
+    tell_interrupted();
+    return exit_not_converged;
   } catch (const MachineError& error) {
     return fail(exit_machine, error.what());
   } catch (const std::bad_alloc&) {

@@ -87,8 +87,9 @@ Outcome run_predict(const PredictArguments& arguments, const CommonOptions& comm
     outcome.output = to_csv(columns);
   }
   if (!arguments.output.empty()) {
-    stop_if_interrupted();
-    write_file(arguments.output, to_csv(columns));
+    const std::string predictions = to_csv(columns);
+    begin_writing();
+    write_file(arguments.output, predictions);
     outcome.notes.push_back(
         fmt::format("{} written to {}", plural(columns.front().rows(), "prediction"), arguments.output));
   }

@@ -1,5 +1,6 @@
 #pragma once
-// Ctrl-C and progress. The signal handler only sets a flag; the progress callback of the library reads it.
+// SIGINT, SIGTERM and progress. The first signal sets a flag, which the progress callback of the library reads, and
+// starts a timer: whatever the program is busy with, 0.4 seconds later it ends.
 
 #include "command.hpp"
 #include "gaussmith/report.hpp"
@@ -9,13 +10,21 @@
 
 namespace gaussmith::app {
 
-/// From now on Ctrl-C sets a flag; a second one ends the program at once.
+/// From now on SIGINT and SIGTERM set a flag; if that does not end the program soon, a timer does, and a second signal
+/// does at once. All three with one line and exit_not_converged.
 void watch_interrupts();
 
-/// Throws Interrupted once Ctrl-C was pressed; called before anything is written.
+/// Throws Interrupted once a signal has come.
 void stop_if_interrupted();
 
-/// Options of a run: threads and seed as asked, progress on a terminal, Ctrl-C answered with Next::discard.
+/// Says so, in one line; the timer then ends the program silently.
+void tell_interrupted();
+
+/// Called before anything is written: throws as stop_if_interrupted(), then marks that output is on its way. A signal
+/// that comes later does not undo it.
+void begin_writing();
+
+/// Options of a run: threads and seed as asked, progress on a terminal, a signal answered with Next::discard.
 class RunControl {
  public:
   RunControl(const CommonOptions& common, std::string label);

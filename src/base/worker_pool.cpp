@@ -1,5 +1,7 @@
 #include "base/worker_pool.hpp"
 
+#include "base/signals_held.hpp"
+
 #include <pthread.h>
 
 #include <algorithm>
@@ -50,6 +52,8 @@ class WorkerPool {
  private:
   /// Makes workers until each open place has one, as far as the machine allows.
   void hire() {
+    // Inherited by workers: signals are for the threads of the caller.
+    const SignalsHeld held;
     while (workers_ < std::min(busy_ + open_places_, most_threads - 1)) {
       try {
         std::thread([this] { serve(); }).detach();

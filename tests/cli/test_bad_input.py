@@ -2,6 +2,7 @@
 
 import os
 import pty
+import resource
 import signal
 import subprocess
 import unittest
@@ -191,6 +192,16 @@ class MachineFailures(ToolTest):
             done = subprocess.run([os.path.abspath(TOOL), "methods"], stdout=full, stderr=subprocess.PIPE, text=True)
         self.assertEqual(done.returncode, 3)
         self.assertEqual(len(done.stderr.splitlines()), 1)
+        self.assertIn("standard output", done.stderr)
+
+    def test_limit_on_file_sizes(self):
+        self.write("t.csv", class_table())
+        limit = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))}
+        self.refuse(*FIT, "bernoulli-logit", "--save", "m.gsm", code=3, says=("m.gsm", "File too large"), **limit)
+        with open(self.path("out.txt"), "w") as out:
+            done = subprocess.run([os.path.abspath(TOOL), "likelihoods"], stdout=out, stderr=subprocess.PIPE, text=True,
+                                  **limit)
+        self.assertEqual((done.returncode, len(done.stderr.splitlines())), (3, 1))
         self.assertIn("standard output", done.stderr)
 
     def test_reader_that_leaves_early(self):

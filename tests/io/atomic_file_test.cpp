@@ -3,8 +3,10 @@
 #include "gaussmith/errors.hpp"
 #include "support/test_files.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <stdexcept>
@@ -74,6 +76,34 @@ TEST(AtomicFile, KeepsPermissionsAndFollowsLinks) {
   EXPECT_TRUE(fs::is_symlink(directory.path() / "link.txt"));
   EXPECT_EQ(content_of(file), "new");
   EXPECT_EQ(fs::status(file).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
+TEST(AtomicFile, CreatesWhatALinkPointsTo) {
+  namespace fs = std::filesystem;
+  const TemporaryDirectory directory;
+  fs::create_directory(directory.path() / "below");
+  fs::create_symlink("below/second", directory.path() / "first");
+  fs::create_symlink("real.txt", directory.path() / "below" / "second");
+  write_atomically(directory.path() / "first", "new");
+  EXPECT_TRUE(fs::is_symlink(directory.path() / "first"));
+  EXPECT_TRUE(fs::is_symlink(directory.path() / "below" / "second"));
+  EXPECT_EQ(content_of(directory.path() / "below" / "real.txt"), "new");
+  fs::create_symlink("loop", directory.path() / "loop");
+  EXPECT_TRUE(fails_with<MachineError>([&] { write_atomically(directory.path() / "loop", "x"); },
+                                       {"loop", "Too many levels of symbolic links"}));
+}
+
+// What a killed process leaves is what is there before commit().
+TEST(AtomicFile, HasNoNameBeforeCommit) {
+  const TemporaryDirectory directory;
+  const int probe = ::open(directory.path().c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
+  if (probe < 0) GTEST_SKIP() << "this file system has no unnamed files";
+  ::close(probe);
+  AtomicFile out(directory.path() / "model.gsm");
+  out.write("new");
+  EXPECT_EQ(directory.count(), 0);
+  out.commit();
+  EXPECT_EQ(content_of(directory.path() / "model.gsm"), "new");
 }
 
 TEST(AtomicFile, LongestNamesWork) {
