@@ -102,6 +102,8 @@ class Design {
   [[nodiscard]] Vector row_squares(const Vector& weights, int threads = 1) const;
   /// Rows [begin, end) as columns of a D x (end - begin) matrix. An operator makes as many products.
   [[nodiscard]] Matrix transposed_rows(Index begin, Index end) const;
+  /// Columns [begin, end) as an N x (end - begin) matrix. An operator makes as many products.
+  [[nodiscard]] Matrix columns(Index begin, Index end) const;
   /// The chosen rows as a design of their own.
   [[nodiscard]] Design select(const std::vector<Index>& chosen) const;
   /// H diag(scales).

@@ -181,6 +181,12 @@ CrossBlock PriorGeometry::cross(const NewPoints& points, Index begin, Index end)
     with_weights = covariance_->middleCols(begin, end - begin);
     block.variance = covariance_->diagonal().segment(begin, end - begin);
     block.mean = mean_.segment(begin, end - begin);
+  } else if (rows_of.rows.is_identity() && spread_.is_identity() && variances_) {
+    // Unit rows of thousands of weights would cost the square of their number.
+    block.variance = variances_->segment(begin, end - begin);
+    block.mean = mean_.segment(begin, end - begin);
+    block.covariance = design_.columns(begin, end) * block.variance.asDiagonal();
+    return block;
   } else {
     const Matrix rows = folded_rows(rows_of, begin, end);
     with_weights = covariance_times(rows);

@@ -100,8 +100,7 @@ std::string level_name(const FeatureColumn& column, std::size_t level) {
 
 // Calls put(row, column, value) for every entry that may be nonzero, rows ascending within each column of the table.
 template <class Put>
-void encode_column(const Table& table, const FeatureColumn& coded, Index first, const Put& put) {
-  const Column& column = table.column(coded.name);
+void encode_column(const Table& table, const Column& column, const FeatureColumn& coded, Index first, const Put& put) {
   if (coded.type == ColumnType::numeric) {
     check_numeric(table, column);
     for (Index row = 0; row < column.rows(); ++row) {
@@ -132,8 +131,9 @@ void encode_column(const Table& table, const FeatureColumn& coded, Index first, 
 template <class Put>
 void encode_columns(const FeatureCoding& coding, const Table& table, const Put& put) {
   Index first = 0;
+  const ColumnIndex index(table);
   for (const FeatureColumn& column : coding.columns) {
-    encode_column(table, column, first, put);
+    encode_column(table, index.column(column.name), column, first, put);
     first += column.width();
   }
 }
@@ -322,8 +322,9 @@ std::vector<std::string> choose_features(const Table& table, const FeatureOption
     return chosen;
   }
   std::set<std::string, std::less<>> seen;
+  const ColumnIndex index(table);
   for (const std::string& name : options.features) {
-    static_cast<void>(table.column(name));
+    static_cast<void>(index.column(name));
     if (reserved.contains(name)) {
       throw InvalidOption(fmt::format("column {} cannot be a feature: it already has another role, such as the target",
                                       in_quotes(name)));
@@ -344,8 +345,9 @@ FeatureCoding make_feature_coding(const Table& table, const FeatureOptions& opti
     code_sparse_scaling(table, options.scaling, coding);
     return coding;
   }
+  const ColumnIndex index(table);
   for (const std::string& name : chosen) {
-    const Column& column = table.column(name);
+    const Column& column = index.column(name);
     if (column.type == ColumnType::numeric) {
       check_numeric(table, column);
       coding.columns.push_back(code_numeric(column, options.scaling, coding.warnings));

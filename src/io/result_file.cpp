@@ -25,10 +25,12 @@ Json moments(const Marginals& marginals) {
 
 /// A model with one block has the short names likelihood.scale beside sites[0].scale.
 void put(Json& out, const std::string& name, double value, bool one_block) {
-  out[name] = value;
+  // Not out[name], which looks through all that is there: names are distinct, and there may be thousands.
+  auto& fields = out.get_ref<Json::object_t&>();
+  fields.emplace_back(name, value);
   constexpr std::string_view first_block = "sites[0].";
   if (one_block && name.starts_with(first_block)) {
-    out["likelihood." + name.substr(first_block.size())] = value;
+    fields.emplace_back("likelihood." + name.substr(first_block.size()), value);
   }
 }
 

@@ -120,6 +120,15 @@ const Column& Table::column(std::string_view name) const {
   return *found;
 }
 
+ColumnIndex::ColumnIndex(const Table& table) : table_(&table) {
+  for (const Column& column : table.columns) by_name_.emplace(column.name, &column);
+}
+
+const Column& ColumnIndex::column(std::string_view name) const {
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? table_->column(name) : *found->second;
+}
+
 std::string Table::where(Index row) const {
   const std::string place =
       lines.empty() ? fmt::format("row {}", row + 1) : fmt::format("line {}", lines[static_cast<std::size_t>(row)]);
@@ -189,7 +198,8 @@ CompleteRows complete_rows(Table table, const std::vector<std::string>& columns,
   check_shape(table);
   std::vector<const Column*> used;
   used.reserve(columns.size());
-  for (const std::string& name : columns) used.push_back(&table.column(name));
+  const ColumnIndex index(table);
+  for (const std::string& name : columns) used.push_back(&index.column(name));
 
   CompleteRows result;
   Index first_dropped = -1;

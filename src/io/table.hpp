@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 namespace gaussmith {
 
@@ -19,5 +20,18 @@ void check_numeric(const Table& table, const Column& column);
 
 /// Throws InvalidModel unless all columns of a table have the same length.
 void check_shape(const Table& table);
+
+/// The columns of a table by name, for who asks for many of them: Table::column looks through all every time. The table
+/// must outlive it.
+class ColumnIndex {
+ public:
+  explicit ColumnIndex(const Table& table);
+  /// As Table::column.
+  [[nodiscard]] const Column& column(std::string_view name) const;
+
+ private:
+  const Table* table_;
+  std::unordered_map<std::string_view, const Column*> by_name_;
+};
 
 }  // namespace gaussmith

@@ -1,6 +1,7 @@
 #include "learn/free_parameters.hpp"
 
 #include "gaussmith/errors.hpp"
+#include "model/parameter_names.hpp"
 
 #include <fmt/format.h>
 
@@ -25,12 +26,13 @@ void check_range(const std::string& name, const Bounds& bounds) {
 }  // namespace
 
 std::vector<FreeParameter> free_parameters(const Model& model, const LearnOptions& options) {
+  const ParameterNames names(model);
   std::set<std::string> fixed;
-  for (const std::string& name : options.fixed) fixed.insert(model.resolve_parameter(name));
+  for (const std::string& name : options.fixed) fixed.insert(names.resolve(name));
   std::map<std::string, Bounds> bounds;
   for (const auto& [name, range] : options.bounds) {
     check_range(name, range);
-    bounds[model.resolve_parameter(name)] = range;
+    bounds[names.resolve(name)] = range;
   }
   check_range("parameters (default_bounds)", options.default_bounds);
   std::map<std::string, LogNormal> hyperpriors;
@@ -38,7 +40,7 @@ std::vector<FreeParameter> free_parameters(const Model& model, const LearnOption
     if (!(prior.median > 0.0) || !(prior.sd > 0.0) || !std::isfinite(prior.median) || !std::isfinite(prior.sd))
       throw InvalidOption(fmt::format("the hyperprior of {} needs a positive median and sd, found {} and {}", name,
                                       prior.median, prior.sd));
-    hyperpriors[model.resolve_parameter(name)] = prior;
+    hyperpriors[names.resolve(name)] = prior;
   }
   std::vector<FreeParameter> free;
   for (const Parameter& p : model.parameters()) {

@@ -115,6 +115,11 @@ Matrix Design::transposed_rows(Index begin, Index end) const {
     for (const Index row : {begin, end - 1}) check_row(row, rows());
   return storage_->transposed_rows(begin, end);
 }
+Matrix Design::columns(Index begin, Index end) const {
+  if (begin < 0 || end < begin || end > cols())
+    throw InvalidModel(fmt::format("design: columns {} to {} of {} do not exist", begin, end, cols()));
+  return storage_->columns(begin, end);
+}
 Design Design::select(const std::vector<Index>& chosen) const {
   for (const Index row : chosen) check_row(row, rows());
   return storage_->select(chosen);

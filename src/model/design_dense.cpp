@@ -115,6 +115,8 @@ class DenseStorage final : public Design::Storage {
     return h_.middleRows(begin, end - begin).transpose();
   }
 
+  [[nodiscard]] Matrix columns(Index begin, Index end) const override { return h_.middleCols(begin, end - begin); }
+
   [[nodiscard]] Design select(const std::vector<Index>& rows) const override {
     Matrix out(static_cast<Index>(rows.size()), h_.cols());
     for (std::size_t i = 0; i < rows.size(); ++i) out.row(static_cast<Index>(i)) = h_.row(rows[i]);

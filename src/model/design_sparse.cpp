@@ -142,6 +142,14 @@ class SparseStorage final : public Design::Storage {
     return out;
   }
 
+  [[nodiscard]] Matrix columns(Index begin, Index end) const override {
+    Matrix out = Matrix::Zero(h_.rows(), end - begin);
+    for (Index n = 0; n < h_.rows(); ++n)
+      for (Entry it(h_, n); it; ++it)
+        if (it.col() >= begin && it.col() < end) out(n, it.col() - begin) = it.value();
+    return out;
+  }
+
   [[nodiscard]] Design select(const std::vector<Index>& rows) const override {
     std::vector<Eigen::Triplet<double>> chosen;
     for (std::size_t i = 0; i < rows.size(); ++i)

@@ -36,6 +36,13 @@ class Design::Storage {
   [[nodiscard]] virtual Vector column_squares(const Vector& weights, int threads) const = 0;
   [[nodiscard]] virtual Vector row_squares(const Vector& weights, int threads) const = 0;
   [[nodiscard]] virtual Matrix transposed_rows(Index begin, Index end) const = 0;
+  [[nodiscard]] virtual Matrix columns(Index begin, Index end) const {
+    Matrix units = Matrix::Zero(cols(), end - begin);
+    for (Index j = begin; j < end; ++j) units(j, j - begin) = 1.0;
+    Matrix out(rows(), end - begin);
+    times(units, out, 1);
+    return out;
+  }
   [[nodiscard]] virtual Design select(const std::vector<Index>& rows) const = 0;
   [[nodiscard]] virtual Design scaled(const Vector& scales) const = 0;
 };

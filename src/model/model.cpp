@@ -3,6 +3,7 @@
 #include "gaussmith/errors.hpp"
 #include "gaussmith/random.hpp"
 #include "model/check_finite.hpp"
+#include "model/parameter_names.hpp"
 #include "model/prior.hpp"
 
 #include <fmt/format.h>
@@ -89,23 +90,12 @@ std::vector<Parameter> Model::parameters() const {
   return all;
 }
 
-std::string Model::resolve_parameter(std::string_view name) const {
-  std::string full(name);
-  constexpr std::string_view short_form = "likelihood.";
-  if (sites.size() == 1 && name.starts_with(short_form)) full = site_name(0, name.substr(short_form.size()));
-  std::vector<std::string> known;
-  for (const Parameter& p : parameters()) {
-    if (p.name == full) return full;
-    known.push_back(p.name);
-  }
-  throw InvalidOption(known.empty()
-                          ? fmt::format("there is no parameter {}: the model has none", name)
-                          : fmt::format("there is no parameter {}; the model has {}", name, fmt::join(known, ", ")));
-}
+std::string Model::resolve_parameter(std::string_view name) const { return ParameterNames(*this).resolve(name); }
 
 Model Model::with_parameters(const std::map<std::string, double, std::less<>>& values) const {
   std::map<std::string, double, std::less<>> full;
-  for (const auto& [name, value] : values) full[resolve_parameter(name)] = value;
+  const ParameterNames names(*this);
+  for (const auto& [name, value] : values) full[names.resolve(name)] = value;
   Model changed = *this;
   const auto find = [&](const std::string& name) -> const double* {
     const auto it = full.find(name);

@@ -77,6 +77,8 @@ TEST(Design, VerbsAreThoseOfTheMatrix) {
       EXPECT_LT(difference(d.outer(positive, 2), h * positive.asDiagonal() * h.transpose()), 1e-13);
     }
     EXPECT_LT(difference(d.transposed_rows(2, 5), h.middleRows(2, 3).transpose()), 1e-15);
+    EXPECT_LT(difference(d.columns(1, 3), h.middleCols(1, 2)), 1e-15);
+    EXPECT_THROW((void)d.columns(1, h.cols() + 1), InvalidModel);
     const Design chosen = d.select({4, 1, 4});
     EXPECT_LT(difference(chosen.times(x), (Matrix(3, h.cols()) << h.row(4), h.row(1), h.row(4)).finished() * x), 1e-13);
     const Design scaled = d.scaled(positive);

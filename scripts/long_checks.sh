@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Checks that take too long for the tests: signals at random moments, every limit of memory.
+# Usage: scripts/long_checks.sh [SECTION ...], of signals and memory; default: all. Wants a release build in build/.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+export GAUSSMITH_TOOL="${GAUSSMITH_TOOL:-build/bin/gaussmith}"
+
+# 200 signals over all commands, 20 kills: the end within a second, a stated exit code, nothing half-written.
+signals() {
+  GAUSSMITH_SIGNALS="${GAUSSMITH_SIGNALS:-200}" python3 -B tests/cli/test_signals.py
+}
+
+# Nine runs on one and two threads under twenty limits of address space: the result, or one line and exit code 3.
+memory() {
+  scripts/memory_limits.py "$GAUSSMITH_TOOL"
+}
+
+for section in "${@:-signals memory}"; do
+  for name in $section; do
+    case "$name" in
+      signals | memory) echo "== $name" && "$name" ;;
+      *) echo "unknown section $name; there are signals and memory" >&2 && exit 1 ;;
+    esac
+  done
+done
