@@ -3,8 +3,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <limits>
 
 namespace gaussmith::app {
+
+namespace {
+
+/// CLI11 by itself takes -1 and what is beyond 64 bits, and wraps or cuts them.
+std::string whole_number(const std::string& text) {
+  std::uint64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, code] = std::from_chars(text.data(), end, value);
+  return code == std::errc() && stop == end
+             ? std::string()
+             : fmt::format("{} is not a whole number from 0 to {}", text, std::numeric_limits<std::uint64_t>::max());
+}
+
+}  // namespace
 
 void add_common(CLI::App& app, CommonOptions& common, bool computes) {
   app.add_flag("--json", common.json, "Print one JSON object on stdout and nothing else");
@@ -13,7 +29,9 @@ void add_common(CLI::App& app, CommonOptions& common, bool computes) {
     app.add_option("--threads", common.threads, "Largest number of threads, BLAS included (default: all cores)")
         ->check(CLI::Range(1, 4096))
         ->type_name("COUNT");
-    app.add_option("--seed", common.seed, "Fixes every random choice (default: 0)")->type_name("NUMBER");
+    app.add_option("--seed", common.seed, "Fixes every random choice (default: 0)")
+        ->check(whole_number)
+        ->type_name("NUMBER");
   }
 }
 

@@ -2,6 +2,7 @@
 // exit code.
 
 #include "command.hpp"
+#include "echo.hpp"
 #include "gaussmith/errors.hpp"
 #include "gaussmith/version.hpp"
 #include "run_control.hpp"
@@ -9,20 +10,28 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <new>
 #include <string>
+#include <vector>
 
 namespace {
 
 using namespace gaussmith;
 using namespace gaussmith::app;
 
+/// What the user typed, for messages that quote it.
+std::vector<std::string>& typed() {
+  static std::vector<std::string> arguments;
+  return arguments;
+}
+
 int fail(int code, std::string_view message) {
-  fmt::print(stderr, "gaussmith: error: {}\n", one_line(message));
+  fmt::print(stderr, "gaussmith: error: {}\n", one_line(with_short_echoes(std::string(message), typed())));
   return code;
 }
 
@@ -66,6 +75,7 @@ std::string usage_error(const CLI::App& root, const CLI::ParseError& error, std:
 }
 
 int run(int argc, char** argv) {
+  typed().assign(argv + std::min(argc, 1), argv + argc);
   CLI::App root{
       "Gaussmith: deterministic Bayesian inference in latent Gaussian models.\n"
       "Fits Gaussian-process and linear models with many likelihoods, learns their parameters from the evidence,\n"
@@ -122,7 +132,8 @@ int main(int argc, char** argv) {
   } catch (const MachineError& error) {
     return fail(exit_machine, error.what());
   } catch (const std::bad_alloc&) {
-    return fail(exit_machine, "out of memory");
+    std::fputs("gaussmith: error: out of memory\n", stderr);
+    return exit_machine;
   } catch (const std::length_error&) {
     return fail(exit_machine, "out of memory: a size is beyond what the machine can address");
   } catch (const std::exception& error) {

@@ -14,6 +14,7 @@ namespace gaussmith {
 
 namespace {
 
+constexpr std::size_t longest_quote = 40;
 constexpr std::string_view accepted = "auto, full, diagonal, banded:B, chevron:K, sparse:FILE, subspace:K or factor:K";
 /// 2 GiB as pairs of indices.
 constexpr std::size_t most_entries = std::size_t{1} << 28;
@@ -48,8 +49,8 @@ std::vector<std::pair<int, int>> read_pattern(const std::string& file) {
     long long j = 0;
     if (!(words >> std::ws) || words.eof()) continue;
     if (!(words >> i >> j) || (words >> rest))
-      throw InvalidOption(
-          fmt::format("{}:{}: expected two whole numbers \"i j\", found \"{}\"", file, in.line(), line));
+      throw InvalidOption(fmt::format("{}:{}: expected two whole numbers \"i j\", found \"{}\"", file, in.line(),
+                                      line.size() <= longest_quote ? line : line.substr(0, longest_quote) + "..."));
     if (i < 0 || j < i || j > 100'000'000)
       throw InvalidOption(fmt::format(
           "{}:{}: expected 0 <= i <= j (C is upper triangular, counted from 0), found {} {}", file, in.line(), i, j));

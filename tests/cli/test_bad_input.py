@@ -179,6 +179,28 @@ class BadModels(ToolTest):
         self.refuse("predict", "--model", "m.gsm", "--data", "t.csv", "--quantiles", "0.5,1", says="--quantiles")
 
 
+class Echoes(ToolTest):
+    def test_seeds_out_of_range(self):
+        self.write("t.csv", class_table())
+        for seed in ("-1", "18446744073709551616", "99999999999999999999", "1.5", "abc", "0x10", ""):
+            self.refuse(*FIT, "bernoulli-logit", "--seed", seed, says=("--seed", "from 0 to 18446744073709551615"))
+        self.succeed(*FIT, "bernoulli-logit", "--seed", "18446744073709551615")
+
+    def test_long_arguments_are_cut(self):
+        self.write("t.csv", class_table())
+        long = "é" * 3000
+        fit = (*FIT, "bernoulli-logit")
+        for command in ((long,), ("fit", f"--{long}"), ("fit", "--problem", long), (*FIT, long), (*fit, "--kernel", long),
+                        (*fit, "--kernel", f"se+{long}"), (*fit, "--method", long), (*fit, "--set", long),
+                        (*fit, "--set", f"{long}=1"), (*fit, "--set", f"kernel.lengthscale={long}"),
+                        (*fit, "--set", f"laplace.{long}=1"), (*fit, "--features", f"a,{long}"), (*fit, "--seed", long),
+                        (*fit, "--method", "kl", "--set", f"kl.covariance={long}"),
+                        (*fit, "--method", "kl", "--set", f"kl.covariance=sparse:{long}"),
+                        (*fit, "--learn", "--fix", long), (*fit, "--learn", "--bounds", f"{long}=1,2"),
+                        (*fit, "--mean", long), (*fit, "--form", long), ("predict", "--model", long, "--data", "t.csv")):
+            self.assertLess(len(self.refuse(*command)), 500)
+
+
 class MachineFailures(ToolTest):
     def test_outputs_that_cannot_be_written(self):
         self.write("t.csv", class_table())
