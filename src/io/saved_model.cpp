@@ -3,6 +3,7 @@
 #include "gaussmith/version.hpp"
 #include "io/atomic_file.hpp"
 #include "io/checksum.hpp"
+#include "io/problem_file_kernel.hpp"
 #include "io/problem_file_parts.hpp"
 #include "io/text.hpp"
 #include "model/prior.hpp"
@@ -12,6 +13,8 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <typeinfo>
+#include <utility>
 
 namespace gaussmith {
 
@@ -28,6 +31,80 @@ constexpr std::size_t max_model_bytes = std::size_t{4} << 30;
 void require_finite(const Vector& values, const char* what) {
   if (!values.allFinite()) {
     throw InvalidModel(fmt::format("the fitted {} is not finite; such a model cannot be saved", what));
+  }
+}
+
+/// What a file names is made by the catalogues: sites made from functions, even under a known name, are something else.
+bool is_catalogued(const SiteBlock& block) {
+  const LikelihoodInfo* info = find_likelihood(block.traits().name);
+  if (info == nullptr) {
+    return false;
+  }
+  SiteArguments arguments;
+  for (const SiteParameter& parameter : block.parameters()) {
+    arguments[parameter.name] = one(parameter.values[0]);
+  }
+  try {
+    const Sites made = observe(info->traits.name, one(placeholder_response(info->traits.response)), arguments);
+    const SiteBlock& known = *made;
+    return typeid(known) == typeid(block);
+  } catch (const InvalidInput&) {
+    return false;
+  }
+}
+
+bool same_kinds(const Kernel& a, const Kernel& b) {
+  const auto a_terms = a.terms();
+  const auto b_terms = b.terms();
+  return typeid(a) == typeid(b) && std::equal(a_terms.begin(), a_terms.end(), b_terms.begin(), b_terms.end(),
+                                              [](const auto& s, const auto& t) { return same_kinds(*s, *t); });
+}
+
+bool is_catalogued(const Kernel& kernel, Index columns) {
+  const nlohmann::json document = kernel_json(kernel);
+  try {
+    return same_kinds(*read_kernel(JsonNode(document, "kernel"), columns), kernel);
+  } catch (const InvalidInput&) {
+    return false;
+  }
+}
+
+/// How many features the coding gives and how many the prior was fitted on.
+std::pair<Index, Index> feature_counts(const SavedModel& model) {
+  const auto* process = process_of(model.fitted.prior);
+  return {model.coding.features.dimension() + (model.coding.intercept ? 1 : 0),
+          process != nullptr ? process->inputs.cols() : dimension_of(model.fitted.prior)};
+}
+
+/// Refuses now what parse_saved_model would refuse when the fit is long gone.
+void require_loadable(const SavedModel& model) {
+  if (model.fitted.sites.empty()) {
+    throw InvalidModel("a model without sites cannot be saved");
+  }
+  for (const Sites& block : model.fitted.sites) {
+    if (!is_catalogued(*block)) {
+      throw InvalidModel(
+          fmt::format("likelihood {}: only those of the catalogue can be saved, not sites made from functions",
+                      in_quotes(block->traits().name)));
+    }
+  }
+  if (const auto* process = process_of(model.fitted.prior);
+      process != nullptr && !is_catalogued(*process->kernel, process->inputs.cols())) {
+    throw InvalidModel(
+        fmt::format("kernel {}: only those of the catalogue can be saved", in_quotes(process->kernel->name())));
+  }
+  if (const auto [given, expected] = feature_counts(model); given != expected) {
+    throw InvalidModel(
+        fmt::format("a saved model predicts tables: its coding gives {} features, but the prior was fitted on {}; "
+                    "plain_coding() makes one "
+                    "for a model that came from no table",
+                    given, expected));
+  }
+  for (const auto& [argument, column] : model.coding.argument_columns) {
+    const auto& known = column_arguments();
+    if (std::none_of(known.begin(), known.end(), [&](const ColumnArgument& a) { return a.info->name == argument; })) {
+      throw InvalidModel(fmt::format("coding.argument_columns: no likelihood has an argument {}", in_quotes(argument)));
+    }
   }
 }
 
@@ -388,10 +465,7 @@ EvidenceKind read_evidence_kind(const JsonNode& node) {
 
 /// The coded features must be what the prior was fitted on.
 void check_shapes(const JsonNode& root, const SavedModel& model) {
-  const Index features = model.coding.features.dimension() + (model.coding.intercept ? 1 : 0);
-  const auto* process = process_of(model.fitted.prior);
-  const Index expected = process != nullptr ? process->inputs.cols() : dimension_of(model.fitted.prior);
-  if (features != expected) {
+  if (const auto [features, expected] = feature_counts(model); features != expected) {
     root.fail(fmt::format("the coding gives {} features, but the prior was fitted on {}", features, expected));
   }
 }
@@ -449,6 +523,7 @@ std::string_view checked_payload(std::string_view text, const std::string& file)
 }  // namespace
 
 std::string format_saved_model(const SavedModel& model) {
+  require_loadable(model);
   Json out;
   out["library_version"] = std::string(version);
   out["method"] = model.method;
@@ -458,7 +533,12 @@ std::string format_saved_model(const SavedModel& model) {
   put_coding(model.coding, out);
   put_fitted(model.fitted, out);
   const std::string payload = out.dump() + "\n";
-  return fmt::format("{} {} {}\n", model_format, checksum_hex(payload), payload.size()) + payload;
+  std::string text = fmt::format("{} {} {}\n", model_format, checksum_hex(payload), payload.size()) + payload;
+  if (text.size() > max_model_bytes) {
+    throw InvalidModel(
+        fmt::format("the saved model would have {} bytes; {} is the most that is read", text.size(), max_model_bytes));
+  }
+  return text;
 }
 
 SavedModel parse_saved_model(std::string_view text, std::string_view name) {

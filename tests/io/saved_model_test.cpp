@@ -70,6 +70,36 @@ TEST(SavedModelFile, WritingWhatWasReadGivesTheSameBytes) {
   }
 }
 
+std::string saving_complaint(const SavedModel& model) {
+  try {
+    (void)format_saved_model(model);
+  } catch (const InvalidModel& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(SavedModelFile, WhatCannotBeReadIsNotWritten) {
+  SavedModel custom = process_model();
+  CustomLikelihood named_like_a_known_one;
+  named_like_a_known_one.name = "gaussian";
+  named_like_a_known_one.log_density = [](double eta, double y) { return -0.5 * (y - eta) * (y - eta); };
+  custom.fitted.sites = {observe(named_like_a_known_one, Vector::Zero(1))};
+  EXPECT_NE(saving_complaint(custom).find("can be saved"), std::string::npos) << saving_complaint(custom);
+
+  PiecewiseQuadratic pieces{.name = "laplace", .breaks = {0.0}, .pieces = {{0.0, 1.0, 0.0}, {0.0, -1.0, 0.0}}};
+  custom.fitted.sites = {observe(pieces, Vector::Zero(1))};
+  EXPECT_NE(saving_complaint(custom).find("can be saved"), std::string::npos) << saving_complaint(custom);
+
+  SavedModel no_table = process_model();
+  no_table.coding = {};
+  EXPECT_NE(saving_complaint(no_table).find("plain_coding"), std::string::npos) << saving_complaint(no_table);
+
+  SavedModel no_such_argument = process_model();
+  no_such_argument.coding.argument_columns["weight"] = "w";
+  EXPECT_NE(saving_complaint(no_such_argument).find("weight"), std::string::npos) << saving_complaint(no_such_argument);
+}
+
 TEST(SavedModelFile, KeepsEveryField) {
   SavedModel model = process_model();
   FeatureColumn level;
@@ -181,7 +211,7 @@ TEST(SavedModelFile, OtherFilesAndVersionsAreRefused) {
 TEST(SavedModelFile, CodingsMustSuitThePrior) {
   SavedModel model = process_model();
   model.coding.features.columns.push_back(model.coding.features.columns.front());
-  EXPECT_NE(complaint(format_saved_model(model)).find("the coding gives 2 features"), std::string::npos);
+  EXPECT_NE(saving_complaint(model).find("its coding gives 2 features"), std::string::npos);
   model = process_model();
   model.fitted.dual.conservativeResize(2);
   EXPECT_NE(complaint(format_saved_model(model)).find("dual: expected 3 numbers, found 2"), std::string::npos);
