@@ -2,6 +2,7 @@
 
 #include "base/memory.hpp"
 #include "engines/evidence_kind.hpp"
+#include "engines/rounding_claim.hpp"
 #include "engines/support_check.hpp"
 #include "families/fit_family.hpp"
 #include "gaussian/root_law.hpp"
@@ -60,6 +61,7 @@ void run_kl_family(const Kl& options, const KlCovariance& covariance, const Run&
   if (!fit->concave && covariance.family.kind != FamilyKind::subspace)
     report.message += fmt::format(", best of {} starts{}", how.starts, fit->warm ? ", the first of them warm" : "");
   report.tolerance = options.tolerance;
+  judge_rounding(fit->rounding, report);
 
   state.sites.precision = -2.0 * fit->d_variance;
   state.sites.shift = fit->d_mean + state.sites.precision.cwiseProduct(fit->latent.mean);
@@ -67,7 +69,8 @@ void run_kl_family(const Kl& options, const KlCovariance& covariance, const Run&
   state.law->know_rows(row_marginals(*fit, state.sites), state.sites.precision);
   const double error = summation_error(SiteRows(state.model.sites, state.threads), fit->latent.mean,
                                        std::abs(fit->bound), report.residual, true);
-  state.log_evidence = {fit->bound, EvidenceKind::lower_bound, {}, error};
+  state.log_evidence = {fit->bound, EvidenceKind::lower_bound, {}, fit->rounding.log_evidence + error};
+  state.gradient_error = fit->rounding.gradient;
   state.gradient = [fit, geometry, &state] { return family_gradient(state.model, *geometry, *fit); };
 }
 

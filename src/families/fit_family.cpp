@@ -1,5 +1,6 @@
 #include "families/fit_family.hpp"
 
+#include "families/family_rounding.hpp"
 #include "families/family_space.hpp"
 #include "families/subspace.hpp"
 #include "families/warm_start.hpp"
@@ -160,6 +161,7 @@ FamilyFit fit_family(const Model& model, PriorGeometry& geometry, const Covarian
   fit.d_mean = result.point.d_mean;
   fit.d_variance = result.point.d_variance;
   fit.bound = result.point.value;
+  fit.rounding = family_rounding(model_space, geometry, fit);
   fit.products = result.products;
   fit.largest_gradient = result.largest_gradient;
   fit.report = std::move(result.report);

@@ -3,6 +3,7 @@
 
 #include "families/ascent.hpp"
 #include "gaussian/prior_geometry.hpp"
+#include "gaussian/rounding_error.hpp"
 #include "gaussian/site_gradient.hpp"
 #include "gaussmith/infer.hpp"
 
@@ -47,6 +48,7 @@ struct FamilyFit {
   bool concave = true;            ///< False: the bound may be a local maximum (factor analysis, sites not log-concave).
   int products = 0;               ///< Gradients and Hessian products.
   double largest_gradient = 0.0;  ///< In (m, C) of the basis.
+  RoundingError rounding;         ///< Of the bound and the moments.
   Report report;                  ///< See AscentResult.
 };
 

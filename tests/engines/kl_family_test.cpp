@@ -37,6 +37,43 @@ Matrix weight_covariance(const FittedGaussian& fitted, const Matrix& prior_covar
 
 double largest_difference(const Matrix& a, const Matrix& b) { return (a - b).cwiseAbs().maxCoeff(); }
 
+/// A process over points on a line, as a dense prior whose entries can be changed.
+Model smooth_classes(Index rows, double lengthscale) {
+  Matrix inputs(rows, 1);
+  Vector y(rows);
+  for (Index i = 0; i < rows; ++i) {
+    inputs(i, 0) = static_cast<double>(i) * 6.0 / static_cast<double>(rows);
+    y(i) = std::sin(2.0 * inputs(i, 0)) > 0.2 ? 1.0 : -1.0;
+  }
+  Matrix covariance;
+  make_kernel("matern32", {{"lengthscale", {lengthscale}}})->gram(inputs, covariance);
+  return {.prior = DenseGaussian{Vector::Zero(rows), covariance}, .sites = {observe("bernoulli-logit", y)}};
+}
+
+// The last bits of the prior are as good as any others: what they change must be within what the fit says.
+TEST(KlFamily, RoundingOfThePriorIsWithinItsEstimate) {
+  for (const double lengthscale : {0.3, 3.0, 30.0}) {
+    SCOPED_TRACE(lengthscale);
+    const Model model = smooth_classes(80, lengthscale);
+    Model changed = model;
+    Matrix covariance = *std::get<DenseGaussian>(model.prior).covariance;
+    const Matrix noise = testing::random_matrix(80, 80, 5);
+    for (Index j = 0; j < 80; ++j)
+      for (Index i = j; i < 80; ++i) covariance(i, j) = covariance(j, i) *= 1.0 + (noise(i, j) > 0.0 ? 2e-16 : -2e-16);
+    std::get<DenseGaussian>(changed.prior).covariance = covariance;
+    const Posterior a = infer(model, Kl{.covariance = "chevron:3"});
+    const Posterior b = infer(changed, Kl{.covariance = "chevron:3"});
+    ASSERT_TRUE(a.report().converged()) << a.report().message;
+    const double difference = std::abs(a.log_evidence().value - b.log_evidence().value);
+    EXPECT_LT(difference, 2.0 * a.log_evidence().numerical_error + 1e-12);
+    EXPECT_LT(a.log_evidence().numerical_error, 1e4 * difference + 1e-11);
+    EXPECT_LT(((a.latent().variance - b.latent().variance).array() / a.latent().variance.array()).abs().maxCoeff(),
+              4.0 * a.report().variance_error + 1e-8);
+  }
+  const Posterior rough = infer(smooth_classes(80, 3000.0), Kl{.covariance = "chevron:3"});
+  EXPECT_EQ(rough.report().status, Status::inaccurate) << rough.report().variance_error;
+}
+
 TEST(KlFamily, EveryPartOfThePosteriorIsThatOfItsCovariance) {
   Model model = testing::linear_model("bernoulli-logit", 12, 5, 3);
   model.prior = Diagonal{testing::random_vector(5, 8), Vector::LinSpaced(5, 0.5, 2.0)};
