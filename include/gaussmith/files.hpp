@@ -62,12 +62,13 @@ struct SavedModel {
   TableCoding coding;
 };
 
-/// "gaussmith-model/1 CHECKSUM BYTES\n" and a JSON payload of that many bytes.
+/// "gaussmith-model/1 CHECKSUM BYTES\n" and a JSON payload of that many bytes. Throws InvalidModel for what could not be
+/// read again: sites or a kernel that are not of the catalogues, a coding that does not suit the prior, numbers not finite.
 [[nodiscard]] std::string format_saved_model(const SavedModel& model);
 /// Throws InvalidFile for another format or version, truncation, a wrong checksum, or values that do not fit together.
 [[nodiscard]] SavedModel parse_saved_model(std::string_view text, std::string_view name);
 
-/// Writes under a temporary name and renames: the file is complete or not there. Throws MachineError.
+/// The file gets its name when it is complete, and a process that is killed before leaves none. Throws MachineError.
 void write_file(const std::filesystem::path& path, std::string_view content);
 void save_model(const std::filesystem::path& path, const SavedModel& model);
 [[nodiscard]] SavedModel load_model(const std::filesystem::path& path);

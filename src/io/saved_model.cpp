@@ -100,10 +100,11 @@ void require_loadable(const SavedModel& model) {
                     "for a model that came from no table",
                     given, expected));
   }
-  for (const auto& [argument, column] : model.coding.argument_columns) {
-    const auto& known = column_arguments();
-    if (std::none_of(known.begin(), known.end(), [&](const ColumnArgument& a) { return a.info->name == argument; })) {
-      throw InvalidModel(fmt::format("coding.argument_columns: no likelihood has an argument {}", in_quotes(argument)));
+  const auto& known = column_arguments();
+  for (const auto& given : model.coding.argument_columns) {
+    if (std::none_of(known.begin(), known.end(), [&](const auto& a) { return a.info->name == given.first; })) {
+      throw InvalidModel(
+          fmt::format("coding.argument_columns: no likelihood has an argument {}", in_quotes(given.first)));
     }
   }
 }
