@@ -34,6 +34,11 @@ constexpr double largest_evidence_error = 1e-8;
 /// A step in eta, relative to eta, that a converged search may still promise when there is no Gaussian factor.
 constexpr double largest_last_step = 1e-4;
 
+/// Where positive weights cannot be factorised the weak ones are raised to this share of the strongest, then to ever
+/// larger ones; at one the matrix is H'H, which is singular only where rows leave weights open.
+constexpr double smallest_raise = 1e-10;
+constexpr double raise_factor = 100.0;
+
 /// The log joint along with the point it belongs to: sum log t - 1/2 |u|^2.
 struct ModeAscent {
   LatentPoint point;
@@ -67,7 +72,7 @@ class ModeSearch {
     for (report_.iterations = 1; report_.iterations <= options_.max_iterations; ++report_.iterations) {
       refresh_sites();
       const bool newton = core_.set(curvature_);
-      if (!newton && !core_.set(weights())) return fail();
+      if (!newton && !core_.set(weights()) && !set_raised_weights()) return fail();
       usable_ = core_.sites();
       ++(newton ? newton_steps_ : weighted_steps_);
       const LatentPoint target = core_.mean();
@@ -144,6 +149,25 @@ class ModeSearch {
   }
 
   [[nodiscard]] SiteApproximation weights() const { return positive_weights(sites_, now_.point.eta, first_, second_); }
+
+  /// One site may hold its row so tightly at the start (a Weibull site 70 nats off has a curvature of 1e33) that beside
+  /// it the others are rounding, or all may be flat there. Larger precisions only make a shorter step of the same
+  /// gradient: Levenberg's damping, row by row.
+  [[nodiscard]] bool set_raised_weights() {
+    const SiteApproximation plain = weights();
+    const double strongest = plain.precision.maxCoeff();
+    if (core_.geometry().has_gaussian() || !std::isfinite(strongest)) return false;
+    const bool flat = !(strongest > 0.0);
+    // Flat on the way is a posterior without a mode; flat at the start may be a start far from it.
+    if (flat && report_.iterations > 1) return false;
+    for (double share = smallest_raise; share <= 1.0; share *= raise_factor) {
+      SiteApproximation raised = plain;
+      raised.precision = plain.precision.cwiseMax(share * (flat ? 1.0 : strongest));
+      raised.shift = first_ + raised.precision.cwiseProduct(now_.point.eta);
+      if (core_.set(raised)) return true;
+    }
+    return false;
+  }
 
   Next tell(std::string_view kind) {
     return progress_.tell({report_.iterations, now_.objective, report_.residual, kind});
