@@ -1,104 +1,16 @@
 #include "engines/ep.hpp"
 
 #include "engines/engine_core.hpp"
-#include "engines/ep_search.hpp"
+#include "engines/ep_plan.hpp"
 #include "engines/explicit_gradient.hpp"
-#include "gaussmith/errors.hpp"
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cmath>
 
 namespace gaussmith {
 
 namespace {
-
-constexpr double milder_damping = 0.4;
-/// Shares of the power asked for, tried in turn as the last resort.
-constexpr std::array lower_powers = {0.9, 0.8, 0.65, 0.5, 0.35, 0.2};
-
-/// The plan of ep.mode = auto: what is cheap first, what is guaranteed later, another problem last.
-class Plan {
- public:
-  Plan(EpSearch& search, const Ep& options, bool substitutes, Report& report)
-      : search_(search), options_(options), substitutes_(substitutes), report_(report) {}
-
-  StageEnd run() {
-    switch (options_.mode) {
-      case EpMode::parallel:
-        return search_.parallel(options_.damping);
-      case EpMode::sequential:
-        return search_.sequential(options_.damping);
-      case EpMode::double_loop:
-        return double_loop(options_.max_iterations);
-      case EpMode::automatic:
-        break;
-    }
-    StageEnd end = at_one_power(!substitutes_ || options_.min_power >= options_.power);
-    const EpState best = search_.best();
-    for (const double share : lower_powers) {
-      const double to = share * options_.power;
-      if (final(end) || !substitutes_ || to < options_.min_power) break;
-      note(fmt::format("power {:.2g}", search_.power()), fmt::format("power {:.2g}", to), end);
-      search_.set_power(to);
-      end = at_one_power(share == lower_powers.back());
-    }
-    if (!final(end)) search_.restore(best, options_.power);
-    if (search_.power() < options_.power)
-      report_.warnings.push_back(
-          fmt::format("the power was lowered from {:g} to {:.2g}: the posterior is that of power EP", options_.power,
-                      search_.power()));
-    return end;
-  }
-
- private:
-  [[nodiscard]] static bool final(StageEnd end) {
-    return end == StageEnd::converged || end == StageEnd::rounding || end == StageEnd::limit ||
-           end == StageEnd::stopped;
-  }
-
-  /// `last`: there is no further power to keep sweeps for.
-  StageEnd at_one_power(bool last) {
-    StageEnd end = search_.parallel(options_.damping);
-    if (final(end)) return end;
-    note("parallel", "damped", end);
-    search_.return_to_best();
-    end = search_.parallel(milder_damping * options_.damping);
-    if (final(end)) return end;
-    note("damped", "sequential", end);
-    search_.return_to_best();
-    end = search_.sequential(options_.damping);
-    if (final(end)) return end;
-    note("sequential", "double loop", end);
-    const int left = options_.max_iterations - report_.iterations;
-    return double_loop(last ? left : left / 5);
-  }
-
-  /// The guaranteed loop far from the fixed point, cheap sweeps near it; without them if they do not converge.
-  StageEnd double_loop(int most_sweeps) {
-    const int last_sweep = report_.iterations + most_sweeps;
-    search_.start_at_power(0.5 * search_.power(), milder_damping * options_.damping);
-    for (const double until : {1e-1, 1e-2, 1e-3, 0.0}) {
-      StageEnd end = search_.double_loop(until, last_sweep);
-      if (end != StageEnd::close) return end;
-      end = search_.parallel(milder_damping * options_.damping);
-      if (final(end)) return end;
-      search_.return_to_best();
-    }
-    return StageEnd::not_falling;
-  }
-
-  void note(std::string_view from, std::string_view to, StageEnd end) {
-    report_.notes.push_back(fmt::format("sweep {}: {} -> {}, because {} (mismatch {:.1e})", report_.iterations, from,
-                                        to, reason(end), search_.best().mismatch));
-  }
-
-  EpSearch& search_;
-  const Ep& options_;
-  bool substitutes_;
-  Report& report_;
-};
 
 Status status_of(StageEnd end) {
   switch (end) {
@@ -113,10 +25,6 @@ Status status_of(StageEnd end) {
       return Status::stalled;
   }
 }
-
-}  // namespace
-
-namespace {
 
 /// Sites by E[d log t] under the tilted distributions.
 ParameterGradient ep_gradient(const GaussianCore& core, const LatentPoint& mean, double power,
@@ -171,7 +79,8 @@ void run_ep(const Ep& options, const Run& run, Posterior::State& state) {
   report.tolerance = options.tolerance;
   EpSearch search(*core, sites, options, run, report);
   search.start_from(run.warm_start);
-  const StageEnd end = Plan(search, options, run.substitutes, report).run();
+  const EpProblem problem{state.model, *core, sites, run, state.threads};
+  const StageEnd end = EpPlan(search, problem, options, report).run();
   const EpState& q = search.settle();
   describe_end(end, search, q, options, report);
   end_in_site_form(*core, sites, {q.point, q.log_evidence, {EvidenceKind::approximation, true}, true}, state);

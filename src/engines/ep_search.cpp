@@ -85,6 +85,29 @@ void EpSearch::set_power(double power) {
   keep_best();
 }
 
+bool EpSearch::start_at(const SiteApproximation& sites, double power) {
+  moments_.set_power(power);
+  EpState state;
+  if (!moments_.evaluate(sites, state)) return false;
+  now_ = best_ = std::move(state);
+  return true;
+}
+
+void EpSearch::start_afresh(double power) {
+  moments_.set_power(power);
+  best_.mismatch = std::numeric_limits<double>::infinity();
+  start_from(nullptr);
+  best_ = now_;
+}
+
+double EpSearch::lower_bound(const EpState& state) const {
+  if (!core_.set(state.sites)) return std::numeric_limits<double>::quiet_NaN();
+  Vector value;
+  sites_.expectation(state.point.eta, state.rows.variance, &value);
+  return value.sum() - 0.5 * core_.inner(state.point, state.point) - core_.half_log_det().value +
+         0.5 * state.sites.precision.dot(state.rows.variance);
+}
+
 double EpSearch::rounding() const {
   // The core is near the best state, if not at it: errors of rounding do not change much from one to the other.
   const double largest = core_.rounding_error(now_.point).largest_moment();

@@ -1,6 +1,6 @@
 #pragma once
 // The search for an EP fixed point: three kinds of updates on one state. Each ends with a reason; the plan that strings
-// them together stands in ep.cpp.
+// them together stands in ep_plan.cpp.
 
 #include "base/progress.hpp"
 #include "engines/ep_state.hpp"
@@ -65,6 +65,10 @@ class EpSearch {
 
   /// From here on another power; the sites are kept where they are valid.
   void set_power(double power);
+  /// From these sites, or from none, at this power; what was best before is forgotten. start_at() is false, and changes
+  /// nothing but the power, where the sites give no Gaussian.
+  [[nodiscard]] bool start_at(const SiteApproximation& sites, double power);
+  void start_afresh(double power);
   /// The fixed point at a lower power, easier to reach, as the current state; the best state stays what it was.
   void start_at_power(double lower, double damping);
   /// Makes a state found at this power earlier the best one again.
@@ -75,6 +79,9 @@ class EpSearch {
   void return_to_best() { now_ = best_; }
   const EpState& settle();
   [[nodiscard]] const EpState& best() const { return best_; }
+  /// E_q[log joint] + entropy of a state's Gaussian, below the true log evidence whatever the state:
+  /// sum E[log t] - 1/2 |u|^2 - 1/2 log|I + K T| + 1/2 sum tau v. Not a number where K^-1 + T is not definite.
+  [[nodiscard]] double lower_bound(const EpState& state) const;
   /// What rounding leaves uncertain in the means of the best state, in standard deviations.
   [[nodiscard]] double rounding() const;
 

@@ -33,10 +33,10 @@ using OptionalKlStart = std::optional<KlStart>;
 /// precisions that leave no Gaussian beside a constrained covariance are left out.
 [[nodiscard]] OptionalKlStart family_start(GaussianCore& core, const KlFamilyStart& found);
 
-/// The best of many glances, best first and 3 (starts - 1) at most: one heavy-tailed row after the other is believed and
-/// all others nearly ignored, then sets of up to D rows drawn at random, then scattered starts. A glance is a few plain
-/// steps, one factorisation each, which are added to `iterations`; the bound that they reach orders them. With many rows
-/// there are fewer glances, and only the best is returned.
+/// The best of many glances, best first and 3 (starts - 1) at most: one heavy-tailed row after the other is believed
+/// and all others nearly ignored, then sets of up to D rows drawn at random, then scattered starts. A glance is a few
+/// plain steps, one factorisation each, which are added to `iterations`; the bound that they reach orders them. With
+/// many rows there are fewer glances, and only the best is returned.
 [[nodiscard]] std::vector<KlStart> believing_starts(GaussianCore& core, const SiteRows& sites, const KlStart& first,
                                                     int starts, Random& random, int& iterations);
 

@@ -1,0 +1,54 @@
+#include "engines/kl_search.hpp"
+
+#include "engines/kl_starts.hpp"
+#include "gaussmith/errors.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace gaussmith {
+
+KlClimb best_kl_climb(const Kl& options, const Run& run, const Model& model, GaussianCore& core, const SiteRows& sites,
+                      int threads) {
+  const auto climb = [&](const KlStart& start) {
+    KlClimb done;
+    done.end = climb_kl(core, sites, options, run, start, done.report);
+    done.certain = certain_bound(core, done.end.mean.at, done.end.bound);
+    return done;
+  };
+  if (const OptionalKlStart warm = warm_kl_start(core, run.warm_start)) return climb(*warm);
+  const OptionalKlStart first = proper_start(core, independent_start(core, sites, core.centre()));
+  if (!first) throw InvalidModel("kl: " + why_not_factorised(core));
+  KlClimb best = climb(*first);
+  if (sites.all(&SiteTraits::log_concave) || options.starts == 1) return best;
+
+  int iterations = best.report.iterations;
+  bool stopped = best.report.status == Status::stopped;
+  const auto try_start = [&](const OptionalKlStart& start) {
+    if (!start || stopped) return;
+    KlClimb other = climb(*start);
+    iterations += other.report.iterations;
+    stopped = other.report.status == Status::stopped;
+    if (other.certain > best.certain) best = std::move(other);
+  };
+  // After the first: least squares, a scattered one, the widest, and more scattered ones; then what a look around
+  // finds.
+  Random random(run.seed);
+  for (int number = 1; number < options.starts && !stopped; ++number)
+    try_start(number == 1   ? trusting_start(core, sites, *first)
+              : number == 3 ? wide_start(core, sites)
+                            : scattered_start(core, sites, *first, random));
+  if (!stopped)
+    for (const KlStart& start : believing_starts(core, sites, *first, options.starts, random, iterations))
+      try_start(proper_start(core, start));
+  if (!stopped)
+    if (const auto found = kl_family_start(options, run, model, threads, iterations))
+      try_start(family_start(core, *found));
+  best.report.iterations = iterations;
+  best.report.message += fmt::format(", best of {} starts and a look around", options.starts);
+  if (!core.set(best.end.sites())) core.restore({best.end.precision, Vector::Zero(core.rows())});
+  return best;
+}
+
+}  // namespace gaussmith

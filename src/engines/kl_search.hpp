@@ -1,0 +1,21 @@
+#pragma once
+// The best optimum of the KL bound that several ascents in the site form find.
+
+#include "engines/kl_full.hpp"
+
+namespace gaussmith {
+
+/// An ascent with its own report.
+struct KlClimb {
+  KlPoint end;
+  Report report;
+  double certain = 0.0;  ///< Its bound less what rounding leaves uncertain.
+};
+
+/// One ascent for log-concave sites, from a warm start and with one start; else the best of several and of a look
+/// around (docs/engines/kl.md). Leaves the core at the sites of the result. Throws InvalidModel where the first start
+/// gives no Gaussian.
+[[nodiscard]] KlClimb best_kl_climb(const Kl& options, const Run& run, const Model& model, GaussianCore& core,
+                                    const SiteRows& sites, int threads);
+
+}  // namespace gaussmith
