@@ -1,5 +1,6 @@
 #include "families/fit_family.hpp"
 
+#include "families/factor_model.hpp"
 #include "families/family_rounding.hpp"
 #include "families/family_space.hpp"
 #include "families/subspace.hpp"
@@ -10,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace gaussmith {
@@ -21,6 +23,13 @@ constexpr int default_starts = 6;
 constexpr double spread = 0.7;
 /// Residual at which one of several starts is compared with the others: the bound can then rise by about 1e-3.
 constexpr double rough_tolerance = 0.03;
+
+/// Factor analysis: jumps to the best loadings of the model, each from the first of its optima; one must gain this.
+constexpr int most_jumps = 8;
+constexpr std::size_t most_roots = 4;
+constexpr double least_jump = 1e-8;
+/// Residual at which a climb after a jump is compared: the bound can then rise by about 1e-6.
+constexpr double fine_tolerance = 1e-3;
 
 std::string describe(Status status, double largest_gradient, bool maybe_local) {
   const char* where = maybe_local ? "a maximum of the bound, which may be local" : "the maximum of a concave bound";
@@ -58,6 +67,31 @@ void check_determined(const PriorGeometry& geometry) {
   Matrix gram = geometry.design().gram(ones, geometry.threads());
   for (Index j = 0; j < d; ++j) gram.col(j).array() /= lengths(j) * lengths.array();
   if (!cholesky(gram) || (gram.diagonal().array().square() < smallest_pivot).any()) refuse();
+}
+
+/// A climb of the bound stays near the loadings that it began with. With the site precisions held fixed the best ones
+/// are known, so climbs from there are tried until none ends higher.
+void jump_between_factors(const FamilyObjective& objective, const FamilyOptions& options, const AscentOptions& ascent,
+                          AscentResult& end) {
+  AscentOptions fine = ascent;
+  fine.tolerance = std::max(ascent.tolerance, fine_tolerance);
+  const auto higher_from = [&](const Vector& root) {
+    AscentResult other = options.ascent(objective, end.point.at.mean, root, fine);
+    const bool higher = other.point.value > end.point.value + least_jump;
+    if (higher && other.report.status == Status::converged) {
+      AscentResult finished = options.ascent(objective, other.point.at.mean, other.point.at.root.entries, ascent);
+      finished.count_earlier(other, true);
+      std::swap(other, finished);
+    }
+    if (higher) std::swap(end, other);
+    end.count_earlier(other, false);
+    return higher;
+  };
+  for (int jump = 0; jump < most_jumps && end.report.status != Status::stopped; ++jump) {
+    std::vector<Vector> roots = factor_roots(objective, end.point);
+    roots.resize(std::min(roots.size(), most_roots));
+    if (std::none_of(roots.begin(), roots.end(), higher_from)) return;
+  }
 }
 
 /// The best of several starts: the first warm, or else at the prior mean with a diagonal root, the others moved at
@@ -111,10 +145,14 @@ AscentResult fit_from_starts(const FamilyObjective& objective, const ModelSpace&
     if (!first) best.count_earlier(next, false);
     if (stop) return best;
   }
-  if (starts == 1 || best.report.status == Status::numerical_failure) return best;
-  AscentResult end = climb(best.point.at.mean, best.point.at.root.entries, ascent);
-  end.count_earlier(best, false);
-  return end;
+  if (best.report.status == Status::numerical_failure) return best;
+  if (starts > 1) {
+    AscentResult end = climb(best.point.at.mean, best.point.at.root.entries, ascent);
+    end.count_earlier(best, false);
+    best = std::move(end);
+  }
+  if (!p.triangular && p.columns <= direct_dimension) jump_between_factors(objective, options, ascent, best);
+  return best;
 }
 
 }  // namespace

@@ -24,9 +24,6 @@ constexpr double mean_share = 0.1;
 /// A purely diagonal entry changes at most by this factor in one step.
 constexpr double largest_change = 10.0;
 
-/// Factor analysis: where d_j = 0 is best it stays at this part of the conditional standard deviation; V would be
-/// singular without, and the bound loses 1e-8.
-constexpr double smallest_deviation = 1e-4;
 /// Ridges that make A positive definite: the first beside its largest diagonal entry, each ten times the one before.
 constexpr double smallest_ridge = 1e-12;
 constexpr int most_ridges = 20;

@@ -13,6 +13,10 @@
 
 namespace gaussmith {
 
+/// Factor analysis: where d_j = 0 is best it stays at this part of the conditional standard deviation; V would be
+/// singular without, and the bound loses 1e-8.
+inline constexpr double smallest_deviation = 1e-4;
+
 struct FamilyStep {
   Vector mean, root;
   Vector eta = {};                  ///< H mean where it is known, else empty.
