@@ -62,8 +62,9 @@ struct SavedModel {
   TableCoding coding;
 };
 
-/// "gaussmith-model/1 CHECKSUM BYTES\n" and a JSON payload of that many bytes. Throws InvalidModel for what could not be
-/// read again: sites or a kernel that are not of the catalogues, a coding that does not suit the prior, numbers not finite.
+/// "gaussmith-model/1 CHECKSUM BYTES\n" and a JSON payload of that many bytes. Throws InvalidModel for what could not
+/// be read again: sites or a kernel that are not of the catalogues, a coding that does not suit the prior, numbers not
+/// finite.
 [[nodiscard]] std::string format_saved_model(const SavedModel& model);
 /// Throws InvalidFile for another format or version, truncation, a wrong checksum, or values that do not fit together.
 [[nodiscard]] SavedModel parse_saved_model(std::string_view text, std::string_view name);
