@@ -226,16 +226,16 @@ std::optional<StageEnd> EpSearch::solve_inner(const Surrogate& surrogate, double
 
 StageEnd EpSearch::double_loop(double until, int last_sweep) {
   for (Index i = 0; i < sites_.rows(); ++i)
-    if (!moments_.is_pinned(i) && !(now_.rows.variance(i) > 0.0)) return StageEnd::improper_cavity;
-  if (!core_.set(now_.sites)) return StageEnd::not_definite;
-  Surrogate surrogate(now_, moments_.power());
-  EpState inner = now_;
+    if (!moments_.is_pinned(i) && !(now_->rows.variance(i) > 0.0)) return StageEnd::improper_cavity;
+  if (!core_.set(now_->sites)) return StageEnd::not_definite;
+  Surrogate surrogate(*now_, moments_.power());
+  EpState inner = *now_;
   double gap = 1.0;  // Between surrogate and q, before the last outer step.
   Falling falling(std::numeric_limits<double>::infinity(), patience);
   double last_free_energy = std::numeric_limits<double>::infinity();
   double stride = 1.0;
   int improper = 0;
-  while (!converged() && now_.mismatch > until) {
+  while (!converged() && now_->mismatch > until) {
     const double goal = std::max(inner_share * gap, 0.1 * options_.tolerance);
     if (const auto end = solve_inner(surrogate, goal, inner)) return *end;
 
@@ -247,12 +247,13 @@ StageEnd EpSearch::double_loop(double until, int last_sweep) {
     const Surrogate::Move move = surrogate.move_towards(inner, stride);
     gap = move.gap;
 
-    now_ = inner;
-    moments_.cavities(now_);
-    moments_.tilt(now_);
+    auto next = std::make_shared<EpState>(inner);
+    moments_.cavities(*next);
+    moments_.tilt(*next);
+    now_ = std::move(next);
     keep_best();
     tell("double loop");
-    improper = now_.improper > 0 ? improper + 1 : 0;
+    improper = now_->improper > 0 ? improper + 1 : 0;
     if (improper > most_improper) return StageEnd::improper_cavity;
     falling.next(gap, progress);
     if (falling.stuck()) return move.blocked > 0 ? StageEnd::improper_cavity : not_falling();

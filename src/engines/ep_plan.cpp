@@ -83,7 +83,7 @@ StageEnd EpPlan::automatic() {
     warn(best());
     return end;
   }
-  EpState unfinished = search_.best();
+  EpSearch::StatePointer unfinished = search_.best();
   const bool may_lower = problem_.run.substitutes && options_.min_power < asked;
   if (settled(end))
     note_contradiction("powers rising from kl's optimum");
@@ -183,13 +183,13 @@ bool EpPlan::rise_from(const std::optional<SiteApproximation>& start) {
     const StageEnd end = quick_stages();
     if (end == StageEnd::stopped) return true;
     if (!settled(end)) break;
-    at = search_.best().sites;
+    at = search_.best()->sites;
     keep(end);
   }
   report_.notes.push_back(fmt::format(
       "sweep {}: rising from {}, {}", report_.iterations, start ? "kl's optimum" : "no sites",
       found_.size() > before
-          ? fmt::format("to power {:.2g} with evidence {:.6g}", found_.back().power, found_.back().state.log_evidence)
+          ? fmt::format("to power {:.2g} with evidence {:.6g}", found_.back().power, found_.back().state->log_evidence)
           : "without a fixed point"));
   return false;
 }
@@ -212,12 +212,12 @@ std::optional<SiteApproximation> EpPlan::variational_sites(int starts) {
 
 void EpPlan::keep(StageEnd end) {
   if (!settled(end)) return;
-  const EpState& state = search_.best();
+  const EpSearch::StatePointer& state = search_.best();
   found_.push_back({state, search_.power(), end});
   // For log-concave sites at the power asked for the check has never found anything, and costs a pass over the sites.
   const bool doubtful = search_.power() < options_.power || !log_concave_;
   if (has_expectations_ && doubtful)
-    bound_.raise(search_.lower_bound(state), "the lower bound that its own Gaussian gives");
+    bound_.raise(search_.lower_bound(*state), "the lower bound that its own Gaussian gives");
 }
 
 bool EpPlan::satisfied_at(double power) const {
@@ -230,7 +230,7 @@ const EpPlan::Found* EpPlan::best() const {
   const auto better = [&](const Found& a, const Found& b) {
     if (is_sound(a) != is_sound(b)) return is_sound(a);
     if (a.power != b.power) return a.power > b.power;
-    return a.state.log_evidence > b.state.log_evidence;
+    return a.state->log_evidence > b.state->log_evidence;
   };
   for (const Found& found : found_) {
     if (found.power < std::min(options_.min_power, options_.power)) continue;
@@ -242,12 +242,12 @@ const EpPlan::Found* EpPlan::best() const {
 
 void EpPlan::note(std::string_view from, std::string_view to, StageEnd end) {
   report_.notes.push_back(fmt::format("sweep {}: {} -> {}, because {} (mismatch {:.1e})", report_.iterations, from, to,
-                                      reason(end), search_.best().mismatch));
+                                      reason(end), search_.best()->mismatch));
 }
 
 void EpPlan::note_contradiction(std::string_view to) {
   report_.notes.push_back(fmt::format("sweep {}: power {:.2g} -> {}, because the evidence {:.6g} lies below {:.6g}, {}",
-                                      report_.iterations, search_.power(), to, search_.best().log_evidence,
+                                      report_.iterations, search_.power(), to, search_.best()->log_evidence,
                                       bound_.value, bound_.source));
 }
 
@@ -259,7 +259,7 @@ void EpPlan::warn(const Found* kept) {
   if (!is_sound(*kept))
     report_.warnings.push_back(fmt::format(
         "the log evidence {:.6g} lies below {:.6g}, {}: the fixed point is a bad one, or a bad approximation",
-        kept->state.log_evidence, bound_.value, bound_.source));
+        kept->state->log_evidence, bound_.value, bound_.source));
 }
 
 }  // namespace gaussmith

@@ -41,7 +41,7 @@ class EpPlan {
  private:
   /// A fixed point that was reached.
   struct Found {
-    EpState state;
+    EpSearch::StatePointer state;
     double power;
     StageEnd end;
   };
@@ -64,7 +64,7 @@ class EpPlan {
   void keep(StageEnd end);
   /// The best of those kept: above the known bound first, then the larger power, then the higher evidence.
   [[nodiscard]] const Found* best() const;
-  [[nodiscard]] bool is_sound(const Found& found) const { return !bound_.contradicts(found.state.log_evidence); }
+  [[nodiscard]] bool is_sound(const Found& found) const { return !bound_.contradicts(found.state->log_evidence); }
   /// Whether there is no need to look any further at a power.
   [[nodiscard]] bool satisfied_at(double power) const;
   void note(std::string_view from, std::string_view to, StageEnd end);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace gaussmith {
 
@@ -53,14 +54,12 @@ EpSearch::EpSearch(GaussianCore& core, const SiteRows& sites, const Ep& options,
       options_(options),
       report_(report),
       progress_(run.progress, &report.history),
-      moments_(core, sites, options.power) {
-  best_.mismatch = std::numeric_limits<double>::infinity();
-}
+      moments_(core, sites, options.power) {}
 
 void EpSearch::start_from(const Posterior* warm) {
   const Index n = sites_.rows();
-  if (warm != nullptr && warm->site_approximation().rows() == n &&
-      moments_.evaluate(warm->site_approximation(), now_) && now_.improper == 0) {
+  if (warm != nullptr && warm->site_approximation().rows() == n && evaluate(warm->site_approximation()) &&
+      now_->improper == 0) {
     keep_best();
     return;
   }
@@ -73,31 +72,29 @@ void EpSearch::start_from(const Posterior* warm) {
     start.precision = (variance.cwiseInverse().array() - 1.0 / broad_variance).max(smallest_start);
     start.shift = start.precision.cwiseProduct(mean);
   }
-  if (!moments_.evaluate(start, now_)) throw InvalidModel("ep: " + why_not_factorised(core_));
+  if (!evaluate(std::move(start))) throw InvalidModel("ep: " + why_not_factorised(core_));
   keep_best();
 }
 
 void EpSearch::set_power(double power) {
   moments_.set_power(power);
-  best_.mismatch = std::numeric_limits<double>::infinity();
+  const StatePointer from = std::exchange(best_, nullptr);
   // Full cavities are proper wherever the larger power's were; a fresh evaluation brings the tilted moments in line.
-  if (!moments_.evaluate(best_.sites, now_)) start_from(nullptr);
+  if (!evaluate(from->sites)) start_from(nullptr);
   keep_best();
 }
 
 bool EpSearch::start_at(const SiteApproximation& sites, double power) {
   moments_.set_power(power);
-  EpState state;
-  if (!moments_.evaluate(sites, state)) return false;
-  now_ = best_ = std::move(state);
+  if (!evaluate(sites)) return false;
+  best_ = now_;
   return true;
 }
 
 void EpSearch::start_afresh(double power) {
   moments_.set_power(power);
-  best_.mismatch = std::numeric_limits<double>::infinity();
+  best_ = nullptr;
   start_from(nullptr);
-  best_ = now_;
 }
 
 double EpSearch::lower_bound(const EpState& state) const {
@@ -110,65 +107,72 @@ double EpSearch::lower_bound(const EpState& state) const {
 
 double EpSearch::rounding() const {
   // The core is near the best state, if not at it: errors of rounding do not change much from one to the other.
-  const double largest = core_.rounding_error(now_.point).largest_moment();
+  const double largest = core_.rounding_error(now_->point).largest_moment();
   return std::min(largest / moments_.power(), most_rounding);
 }
 
 StageEnd EpSearch::not_falling() const {
-  return best_.mismatch <= rounding() ? StageEnd::rounding : StageEnd::not_falling;
+  return best_->mismatch <= rounding() ? StageEnd::rounding : StageEnd::not_falling;
 }
 
 void EpSearch::start_at_power(double lower, double damping) {
   const double power = moments_.power();
-  const EpState kept = best_;
+  const StatePointer kept = best_;
   kind_override_ = "start at lower power";
   set_power(lower);
   (void)parallel(damping);
-  const SiteApproximation sites = best_.sites;
+  const SiteApproximation sites = best_->sites;
   kind_override_ = {};
   moments_.set_power(power);
   best_ = kept;
-  if (!moments_.evaluate(sites, now_)) now_ = best_;
+  if (!evaluate(sites)) return_to_best();
   keep_best();
 }
 
-void EpSearch::restore(const EpState& best, double power) {
+void EpSearch::restore(StatePointer best, double power) {
   moments_.set_power(power);
-  best_ = best;
+  best_ = std::move(best);
   return_to_best();
 }
 
 void EpSearch::keep_best() {
-  const bool first = best_.sites.precision.size() == 0;
-  if (first || now_.mismatch < best_.mismatch) best_ = now_;
+  if (!best_ || now_->mismatch < best_->mismatch) best_ = now_;
+}
+
+bool EpSearch::evaluate(SiteApproximation sites) {
+  auto next = std::make_shared<EpState>();
+  if (!moments_.evaluate(std::move(sites), *next)) return false;
+  now_ = std::move(next);
+  return true;
 }
 
 EpSearch::Visit EpSearch::visit(SiteApproximation sites, std::string_view kind) {
-  EpState next;
-  const bool definite = moments_.evaluate(std::move(sites), next);
+  auto next = std::make_shared<EpState>();
+  const bool definite = moments_.evaluate(std::move(sites), *next);
   ++report_.iterations;
   if (!definite) {
     tell("indefinite");
     return Visit::indefinite;
   }
+  now_ = nullptr;  // The best state may be the same one; otherwise its numbers make room.
+  moments_.settle_means(*next, mean_passes);
   now_ = std::move(next);
-  moments_.settle_means(now_, mean_passes);
   keep_best();
   tell(kind);
-  return now_.improper > 0 ? Visit::improper : Visit::proper;
+  return now_->improper > 0 ? Visit::improper : Visit::proper;
 }
 
 void EpSearch::tell(std::string_view kind) {
   const std::string_view step = kind_override_.empty() ? kind : kind_override_;
-  const Next next = progress_.tell({report_.iterations, now_.log_evidence, now_.mismatch, step});
+  const Next next = progress_.tell({report_.iterations, now_->log_evidence, now_->mismatch, step});
   if (next == Next::accept) stopped_ = true;
 }
 
 const EpState& EpSearch::settle() {
-  core_.restore(best_.sites);
+  core_.restore(best_->sites);
   // A run that ends with its best sweep has nothing to repeat.
-  if (now_.sites != best_.sites) (void)moments_.evaluate(best_.sites, now_);
-  return now_;
+  if (now_->sites != best_->sites) (void)evaluate(best_->sites);
+  return *now_;
 }
 
 }  // namespace gaussmith

@@ -6,6 +6,7 @@
 #include "engines/ep_state.hpp"
 #include "gaussmith/infer.hpp"
 
+#include <memory>
 #include <optional>
 #include <string_view>
 
@@ -48,6 +49,8 @@ class Falling {
 class EpSearch {
  public:
   class Surrogate;  ///< Of the double loop.
+  /// States are shared, not copied: some twelve numbers a row each.
+  using StatePointer = std::shared_ptr<const EpState>;
 
   EpSearch(GaussianCore& core, const SiteRows& sites, const Ep& options, const Run& run, Report& report);
 
@@ -72,13 +75,13 @@ class EpSearch {
   /// The fixed point at a lower power, easier to reach, as the current state; the best state stays what it was.
   void start_at_power(double lower, double damping);
   /// Makes a state found at this power earlier the best one again.
-  void restore(const EpState& best, double power);
+  void restore(StatePointer best, double power);
   [[nodiscard]] double power() const { return moments_.power(); }
 
   /// Returns to the best state seen; settle() also leaves the core there.
   void return_to_best() { now_ = best_; }
   const EpState& settle();
-  [[nodiscard]] const EpState& best() const { return best_; }
+  [[nodiscard]] const StatePointer& best() const { return best_; }
   /// E_q[log joint] + entropy of a state's Gaussian, below the true log evidence whatever the state:
   /// sum E[log t] - 1/2 |u|^2 - 1/2 log|I + K T| + 1/2 sum tau v. Not a number where K^-1 + T is not definite.
   [[nodiscard]] double lower_bound(const EpState& state) const;
@@ -95,11 +98,13 @@ class EpSearch {
   /// Writes the sweep down and asks the caller; the search stops at the next opportunity if it says so.
   void tell(std::string_view kind);
   void keep_best();
+  /// Makes the state at these sites the current one; false, and nothing changes, where they are indefinite.
+  [[nodiscard]] bool evaluate(SiteApproximation sites);
   [[nodiscard]] bool out_of_sweeps() const { return stopped_ || report_.iterations >= options_.max_iterations; }
   [[nodiscard]] StageEnd out_of_sweeps_reason() const { return stopped_ ? StageEnd::stopped : StageEnd::limit; }
   /// How a stage ends whose mismatch does not fall: the best state may be as good as double precision allows.
   [[nodiscard]] StageEnd not_falling() const;
-  [[nodiscard]] bool converged() const { return now_.mismatch <= options_.tolerance; }
+  [[nodiscard]] bool converged() const { return now_->mismatch <= options_.tolerance; }
 
   GaussianCore& core_;
   const SiteRows& sites_;
@@ -107,7 +112,7 @@ class EpSearch {
   Report& report_;
   Progress progress_;
   EpMoments moments_;
-  EpState now_, best_;
+  StatePointer now_, best_;
   bool stopped_ = false;
   std::string_view kind_override_ = {};  // What sweeps are called while they only look for a start.
 };

@@ -18,12 +18,12 @@ constexpr double largest_loss = 0.9;
 
 StageEnd EpSearch::sequential(double damping) {
   const double power = moments_.power();
-  Falling mismatch(now_.mismatch, static_cast<int>(patience / std::max(damping, 0.1)));
+  Falling mismatch(now_->mismatch, static_cast<int>(patience / std::max(damping, 0.1)));
   while (!converged()) {
     if (out_of_sweeps()) return out_of_sweeps_reason();
-    if (!core_.set(now_.sites)) return StageEnd::not_definite;
-    SiteApproximation sites = now_.sites;
-    const std::unique_ptr<SequentialGaussian> sweep = core_.sweep(now_.point);
+    if (!core_.set(now_->sites)) return StageEnd::not_definite;
+    SiteApproximation sites = now_->sites;
+    const std::unique_ptr<SequentialGaussian> sweep = core_.sweep(now_->point);
     if (!sweep) return StageEnd::no_sweeps;
     SequentialGaussian& q = *sweep;
     q.sweep_rows(sites_.rows(), [&](Index i) {
@@ -53,7 +53,7 @@ StageEnd EpSearch::sequential(double damping) {
     });
     const Visit outcome = visit(std::move(sites), damping < 1.0 ? "sequential, damped" : "sequential");
     if (outcome == Visit::indefinite) return StageEnd::not_definite;
-    mismatch.next(now_.mismatch);
+    mismatch.next(now_->mismatch);
     if (mismatch.stuck()) return outcome == Visit::improper ? StageEnd::improper_cavity : not_falling();
   }
   return StageEnd::converged;
