@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Checks that take too long for the tests: signals at random moments, every limit of memory.
-# Usage: scripts/long_checks.sh [SECTION ...], of signals and memory; default: all. Wants a release build in build/.
+# Checks that take too long for the tests: signals at random moments, every limit of memory, ill-conditioned models.
+# Usage: scripts/long_checks.sh [SECTION ...], of signals, memory and rounding; default: all. Wants a release build in
+# build/ with its tests.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export GAUSSMITH_TOOL="${GAUSSMITH_TOOL:-build/bin/gaussmith}"
@@ -15,11 +16,16 @@ memory() {
   scripts/memory_limits.py "$GAUSSMITH_TOOL"
 }
 
-for section in "${@:-signals memory}"; do
+# Claims of convergence against sixty digits: GAUSSMITH_SEEDS problems from GAUSSMITH_FIRST_SEED on, four methods each.
+rounding() {
+  GAUSSMITH_SEEDS="${GAUSSMITH_SEEDS:-500}" build/bin/test_hard --gtest_filter='*Rounding*'
+}
+
+for section in "${@:-signals memory rounding}"; do
   for name in $section; do
     case "$name" in
-      signals | memory) echo "== $name" && "$name" ;;
-      *) echo "unknown section $name; there are signals and memory" >&2 && exit 1 ;;
+      signals | memory | rounding) echo "== $name" && "$name" ;;
+      *) echo "unknown section $name; there are signals, memory and rounding" >&2 && exit 1 ;;
     esac
   done
 done
