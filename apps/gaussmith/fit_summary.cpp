@@ -24,6 +24,13 @@ void line(std::string& out, std::string_view label, std::string_view text) {
   }
 }
 
+/// The numerical error where it reaches the digits that are printed.
+std::string visible_error(const Evidence& evidence) {
+  constexpr double last_digit = 5e-7;
+  return evidence.numerical_error > last_digit ? fmt::format("; numerical error about {:.1g}", evidence.numerical_error)
+                                               : std::string();
+}
+
 std::string evidence_in_words(EvidenceKind kind) {
   switch (kind) {
     case EvidenceKind::exact:
@@ -238,8 +245,8 @@ std::string summarise(const FitSummary& summary) {
   line(out, "Core", report.core);
   line(out, "Converged", convergence(report));
   line(out, "Evidence",
-       fmt::format("log evidence {:.6f} ({})", posterior.log_evidence().value,
-                   evidence_in_words(posterior.log_evidence().kind)));
+       fmt::format("log evidence {:.6f} ({}{})", posterior.log_evidence().value,
+                   evidence_in_words(posterior.log_evidence().kind), visible_error(posterior.log_evidence())));
   if (summary.learning != nullptr) {
     line(out, "Learning", learning_line(*summary.learning));
   }

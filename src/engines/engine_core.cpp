@@ -36,7 +36,7 @@ void end_in_site_form(GaussianCore& core, const SiteRows& sites, const SiteFormE
 
   Report& report = state.report;
   const RoundingError rounding = core.rounding_error(end.mean);
-  judge_rounding(rounding, report);
+  judge_rounding(rounding, end.no_step_helps, report);
   state.gradient_error = rounding.gradient;
   state.log_evidence =
       make_evidence(end.log_evidence, core, evidence_kind(end.method, core.accuracy(), sites, report.converged()));

@@ -21,6 +21,7 @@ struct SiteFormEnd {
   double log_evidence;      ///< The method's.
   EvidenceOfMethod method;  ///< What that is.
   bool quadrature;          ///< Whether integrals over sites that are not Gaussian are part of it.
+  bool no_step_helps;       ///< Whether the search ended because no step gains any more in double precision.
 };
 
 /// Ends in the site form: the posterior is the core's Gaussian at its sites. Adds what rounding leaves uncertain, and

@@ -83,7 +83,7 @@ void run_ep(const Ep& options, const Run& run, Posterior::State& state) {
   const StageEnd end = EpPlan(search, problem, options, report).run();
   const EpState& q = search.settle();
   describe_end(end, search, q, options, report);
-  end_in_site_form(*core, sites, {q.point, q.log_evidence, {EvidenceKind::approximation, true}, true}, state);
+  end_in_site_form(*core, sites, {q.point, q.log_evidence, {EvidenceKind::approximation, true}, true, false}, state);
   // The method that was run: a power lowered on the way is part of it.
   const double power = search.power();
   std::get<Ep>(state.method).power = power;

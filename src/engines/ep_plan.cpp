@@ -1,6 +1,7 @@
 #include "engines/ep_plan.hpp"
 
 #include "engines/kl_search.hpp"
+#include "engines/kl_starts.hpp"
 #include "gaussmith/errors.hpp"
 #include "sites/custom.hpp"
 
@@ -79,7 +80,7 @@ StageEnd EpPlan::automatic() {
   keep(end);
   if (satisfied_at(asked) && !log_concave_ && problem_.run.warm_start == nullptr && problem_.sites.rows() <= few_rows)
     (void)variational_sites(1);
-  if (satisfied_at(asked) || out_of_time(end)) {
+  if (stopped_ || satisfied_at(asked) || out_of_time(end)) {
     warn(best());
     return end;
   }
@@ -202,8 +203,9 @@ std::optional<SiteApproximation> EpPlan::variational_sites(int starts) {
   try {
     const KlClimb found = best_kl_climb(options, run, problem_.model, problem_.core, problem_.sites, problem_.threads);
     stopped_ = found.report.status == Status::stopped;
-    if (!std::isfinite(found.certain)) return {};
-    bound_.raise(found.certain, "the lower bound that kl gives");
+    const double certain = certain_bound(problem_.core, found.end.mean.at, found.end.bound);
+    if (!std::isfinite(certain)) return {};
+    bound_.raise(certain, "the lower bound that kl gives");
     return found.end.sites();
   } catch (const InvalidModel&) {
     return {};  // A start that could not be factorised.

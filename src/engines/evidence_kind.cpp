@@ -1,6 +1,7 @@
 #include "engines/evidence_kind.hpp"
 
 #include <cmath>
+#include <limits>
 
 namespace gaussmith {
 
@@ -34,11 +35,10 @@ double summation_error(const SiteRows& sites, const Vector& eta, double parts, d
   Vector value;
   sites.log_density(eta, &value);
   const double n = static_cast<double>(sites.rows());
-  double error = rounding_unit * (parts + value.array().isFinite().select(value.array().abs(), 0.0).sum());
   // The evidence is stationary, so that what a search left undone counts by its square.
-  if (std::isfinite(residual)) error += n * residual * residual;
+  double error = rounding_unit * (parts + value.cwiseAbs().sum()) + n * residual * residual;
   if (integrals && !sites.all(&SiteTraits::gaussian)) error += quadrature_error * std::sqrt(n);
-  return error;
+  return std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
 }
 
 }  // namespace gaussmith

@@ -57,7 +57,8 @@ void run_exact(const Run& run, Posterior::State& state) {
   Progress(run.progress, &report.history).tell({report.iterations, objective, report.residual, "closed form"});
 
   end_in_site_form(*core, sites,
-                   {mean, objective - core->half_log_det().value, {EvidenceKind::approximation, true}, false}, state);
+                   {mean, objective - core->half_log_det().value, {EvidenceKind::approximation, true}, false, true},
+                   state);
   state.gradient = [core, mean, &state] { return curvature_gradient(*core, mean, state); };
 }
 

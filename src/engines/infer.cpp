@@ -32,12 +32,37 @@ std::shared_ptr<Posterior::State> fit(const Model& model, const Method& method, 
   return state;
 }
 
-double rounding_of(const Report& report) { return std::max(report.mean_error, report.variance_error); }
+double rounding_of(const Report& report) {
+  return RoundingError{.mean = report.mean_error, .variance = report.variance_error}.largest_moment();
+}
 
 /// Whether rounding is, or may be, what keeps a run from its end.
 bool suffers_from_rounding(const Report& report) {
-  return report.status == Status::inaccurate ||
-         (!report.converged() && report.status != Status::stopped && rounding_of(report) > noticeable);
+  const bool ended = report.status == Status::stalled || report.status == Status::numerical_failure;
+  return report.status == Status::inaccurate || (ended && rounding_of(report) > noticeable);
+}
+
+/// The better the lower.
+int rank_of(Status status) {
+  switch (status) {
+    case Status::converged:
+      return 0;
+    case Status::inaccurate:
+      return 1;
+    case Status::stalled:
+      return 2;
+    case Status::iteration_limit:
+      return 3;
+    default:
+      return 4;
+  }
+}
+
+/// Whether the second of two runs is the one to keep: by how they ended, then by what rounding or the search left open.
+bool is_better(const Report& second, const Report& first) {
+  if (second.status != first.status) return rank_of(second.status) < rank_of(first.status);
+  const bool finished = rank_of(first.status) <= 1;
+  return finished ? rounding_of(second) < rounding_of(first) : second.residual < first.residual;
 }
 
 /// Whether the other form could do better where the covariance form, chosen from shapes, is not accurate: it knows the
@@ -69,10 +94,7 @@ std::shared_ptr<Posterior::State> fit_in_a_form_that_holds(const Model& model, c
     if (refused) std::rethrow_exception(refused);
     return first;
   }
-  const bool better = !first || (second->report.converged() && !first->report.converged()) ||
-                      (second->report.converged() == first->report.converged() &&
-                       rounding_of(second->report) < rounding_of(first->report));
-  if (!better) return first;
+  if (first && !is_better(second->report, first->report)) return first;
   second->report.core =
       fmt::format("precision form, D = {}: more accurate than the covariance form", model.dimension());
   second->report.notes.push_back(

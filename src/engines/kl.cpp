@@ -31,7 +31,7 @@ void run_full(const Kl& options, const Run& run, Posterior::State& state) {
   report.core = std::move(state.report.core);
   state.report = std::move(report);
   const LatentPoint mean = std::move(end.mean.at);
-  end_in_site_form(*core, sites, {mean, end.bound, {EvidenceKind::lower_bound, true}, true}, state);
+  end_in_site_form(*core, sites, {mean, end.bound, {EvidenceKind::lower_bound, true}, true, true}, state);
   // Explicit terms only, because the bound is stationary in q: sites by E_q[d log t].
   state.gradient = [core, mean, &state] {
     return explicit_gradient(*core, mean, state, expected_site_gradient(state.rows()));

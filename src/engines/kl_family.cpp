@@ -61,7 +61,7 @@ void run_kl_family(const Kl& options, const KlCovariance& covariance, const Run&
   if (!fit->concave && covariance.family.kind != FamilyKind::subspace)
     report.message += fmt::format(", best of {} starts{}", how.starts, fit->warm ? ", the first of them warm" : "");
   report.tolerance = options.tolerance;
-  judge_rounding(fit->rounding, report);
+  judge_rounding(fit->rounding, report.status == Status::stalled, report);
 
   state.sites.precision = -2.0 * fit->d_variance;
   state.sites.shift = fit->d_mean + state.sites.precision.cwiseProduct(fit->latent.mean);

@@ -20,7 +20,6 @@ constexpr double sufficient_increase = 1e-4;
 /// Below this share of the bound a predicted gain drowns in rounding, and steps are judged by the residual. Sites that
 /// are strong beside a wide prior, tau K >> 1, leave more: the condition number times the rounding unit.
 constexpr double rounding_gain = 1e-12;
-constexpr double rounding_unit = 2e-16;
 /// Expectations by quadrature are promised to this, and a value that came out too high would keep all others away:
 /// within it a step that halves the residual is taken.
 constexpr double expectation_error = 1e-9;
@@ -72,7 +71,7 @@ class KlAscent {
  private:
   [[nodiscard]] double rounding_of(const Vector& precision) const {
     if (!core_.geometry().has_gaussian()) return rounding_gain;
-    return std::max(rounding_gain, rounding_unit * precision.cwiseProduct(prior_).maxCoeff());
+    return std::max(rounding_gain, std::numeric_limits<double>::epsilon() * precision.cwiseProduct(prior_).maxCoeff());
   }
 
   /// The point with these precisions, which are the core's, and the best mean for them.

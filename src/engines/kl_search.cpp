@@ -14,7 +14,6 @@ KlClimb best_kl_climb(const Kl& options, const Run& run, const Model& model, Gau
   const auto climb = [&](const KlStart& start) {
     KlClimb done;
     done.end = climb_kl(core, sites, options, run, start, done.report);
-    done.certain = certain_bound(core, done.end.mean.at, done.end.bound);
     return done;
   };
   if (const OptionalKlStart warm = warm_kl_start(core, run.warm_start)) return climb(*warm);
@@ -22,15 +21,19 @@ KlClimb best_kl_climb(const Kl& options, const Run& run, const Model& model, Gau
   if (!first) throw InvalidModel("kl: " + why_not_factorised(core));
   KlClimb best = climb(*first);
   if (sites.all(&SiteTraits::log_concave) || options.starts == 1) return best;
+  double certain = certain_bound(core, best.end.mean.at, best.end.bound);
 
   int iterations = best.report.iterations;
   bool stopped = best.report.status == Status::stopped;
   const auto try_start = [&](const OptionalKlStart& start) {
     if (!start || stopped) return;
     KlClimb other = climb(*start);
+    const double other_certain = certain_bound(core, other.end.mean.at, other.end.bound);
     iterations += other.report.iterations;
     stopped = other.report.status == Status::stopped;
-    if (other.certain > best.certain) best = std::move(other);
+    if (!(other_certain > certain)) return;
+    certain = other_certain;
+    best = std::move(other);
   };
   // After the first: least squares, a scattered one, the widest, and more scattered ones; then what a look around
   // finds.
@@ -42,9 +45,12 @@ KlClimb best_kl_climb(const Kl& options, const Run& run, const Model& model, Gau
   if (!stopped)
     for (const KlStart& start : believing_starts(core, sites, *first, options.starts, random, iterations))
       try_start(proper_start(core, start));
-  if (!stopped)
-    if (const auto found = kl_family_start(options, run, model, threads, iterations))
-      try_start(family_start(core, *found));
+  if (!stopped) try {
+      if (const auto found = kl_family_start(options, run, model, threads, iterations))
+        try_start(family_start(core, *found));
+    } catch (const InvalidInput&) {
+      // A model that constrained covariances refuse has one start less.
+    }
   best.report.iterations = iterations;
   best.report.message += fmt::format(", best of {} starts and a look around", options.starts);
   if (!core.set(best.end.sites())) core.restore({best.end.precision, Vector::Zero(core.rows())});

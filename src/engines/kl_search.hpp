@@ -9,7 +9,6 @@ namespace gaussmith {
 struct KlClimb {
   KlPoint end;
   Report report;
-  double certain = 0.0;  ///< Its bound less what rounding leaves uncertain.
 };
 
 /// One ascent for log-concave sites, from a warm start and with one start; else the best of several and of a look

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace gaussmith {
@@ -107,7 +108,8 @@ std::vector<KlStart> best_of(std::vector<Glance> seen, int wanted) {
 }  // namespace
 
 double certain_bound(GaussianCore& core, const LatentPoint& mean, double bound) {
-  return bound - core.rounding_error(mean).log_evidence;
+  const double certain = bound - core.evidence_rounding(mean);
+  return std::isnan(certain) ? -std::numeric_limits<double>::infinity() : certain;
 }
 
 OptionalKlStart proper_start(GaussianCore& core, KlStart start) {

@@ -31,6 +31,9 @@ constexpr double escape_size = 0.1;
 /// What a mode that is not quite reached may change the evidence by, relative to the objective.
 constexpr double largest_evidence_error = 1e-8;
 
+/// What it may change variances by, relative; the same sum bounds both.
+constexpr double largest_variance_error = 5e-4;
+
 /// A step in eta, relative to eta, that a converged search may still promise when there is no Gaussian factor.
 constexpr double largest_last_step = 1e-4;
 
@@ -91,10 +94,12 @@ class ModeSearch {
         continue;
       }
       if (next == Next::accept) return finish(Status::stopped, "stopped by the caller before a mode was reached");
-      if (!advance(target, slope))
+      if (!advance(target, slope)) {
+        no_step_helps_ = newton && !runs_away(target);
         return finish(Status::stalled, runs_away(target)
                                            ? "eta grows without end: there is no mode (are the classes separable?)"
                                            : "no step increases the log joint any more in double precision");
+      }
     }
     report_.iterations = options_.max_iterations;
     finish(Status::iteration_limit,
@@ -117,6 +122,8 @@ class ModeSearch {
   }
 
   [[nodiscard]] const ModeAscent& now() const { return now_; }
+  /// Whether the search ended at a mode but for what double precision cannot tell.
+  [[nodiscard]] bool no_step_helps() const { return no_step_helps_; }
 
   /// What the distance to the mode leaves uncertain in 1/2 log|I + K T|, which is not stationary there: to first order
   /// 1/2 sum |v d3 log t| |d eta|, and no d eta is larger than the residual in standard deviations.
@@ -243,6 +250,7 @@ class ModeSearch {
   SiteApproximation usable_;     // The last sites that could be factorised.
   double best_residual_ = std::numeric_limits<double>::infinity();
   int idle_steps_ = 0, newton_steps_ = 0, weighted_steps_ = 0, shortened_steps_ = 0, escapes_ = 0;
+  bool no_step_helps_ = false;
 };
 
 }  // namespace
@@ -269,8 +277,16 @@ void run_laplace(const Laplace& options, const Run& run, Posterior::State& state
   const LatentPoint mode = search.now().point;
   // log Z = sum log t(m) - 1/2 a'K a - 1/2 log|I + K T|.
   const double log_evidence = search.now().objective - core->half_log_det().value;
-  end_in_site_form(*core, sites, {mode, log_evidence, {EvidenceKind::approximation, true}, false}, state);
-  state.log_evidence.numerical_error += search.determinant_error();
+  end_in_site_form(*core, sites,
+                   {mode, log_evidence, {EvidenceKind::approximation, true}, false, search.no_step_helps()}, state);
+  const double determinant_error = search.determinant_error();
+  state.log_evidence.numerical_error += determinant_error;
+  if (state.report.converged() && determinant_error > largest_variance_error) {
+    state.report.status = Status::inaccurate;
+    state.report.message = fmt::format(
+        "the curvature changes so fast around the mode that variances are known to {:.1g} of themselves only",
+        determinant_error);
+  }
   state.gradient = [core, mode, &state] { return curvature_gradient(*core, mode, state); };
 }
 

@@ -18,13 +18,13 @@ constexpr double explained = 2.0;
 
 }  // namespace
 
-void judge_rounding(const RoundingError& rounding, Report& report) {
+void judge_rounding(const RoundingError& rounding, bool no_step_helps, Report& report) {
   report.mean_error = rounding.mean;
   report.variance_error = rounding.variance;
   const double hidden = explained * rounding.largest_moment();
-  const bool ended = report.status == Status::stalled || report.status == Status::iteration_limit;
   const bool claims_hold = safety * rounding.largest_moment() <= moment_claim;
-  if (ended && claims_hold && report.residual <= std::min(hidden, moment_claim / safety)) {
+  if (report.status == Status::stalled && no_step_helps && claims_hold &&
+      report.residual <= std::min(hidden, moment_claim / safety)) {
     report.status = Status::converged;
     report.tolerance = hidden;
     report.message = "as far as double precision goes";
@@ -33,9 +33,8 @@ void judge_rounding(const RoundingError& rounding, Report& report) {
   } else if (report.converged() && !claims_hold) {
     report.status = Status::inaccurate;
     report.message = fmt::format(
-        "rounding may have moved means by {:.1g} standard deviations and variances by {:.1g} of themselves: the "
-        "problem "
-        "is too ill-conditioned for double precision (nearly equal rows or columns, or scales too far apart)",
+        "rounding may have moved means by {:.1g} standard deviations and variances by {:.1g} of themselves: too "
+        "ill-conditioned for double precision (nearly equal rows or columns, or scales too far apart)",
         rounding.mean, rounding.variance);
   }
 }

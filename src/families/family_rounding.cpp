@@ -41,8 +41,10 @@ RoundingError family_rounding(const ModelSpace& model_space, const PriorGeometry
   // P_nj of docs/numerics.md is bounded through Z <= T; the variances under the sites move the mean as well.
   const Vector row_spread = geometry.row_variances();
   const double largest_site = (-2.0 * fit.d_variance.array() * row_spread.array()).maxCoeff();
-  const double reach =
-      2.0 * (1.0 + std::max(0.0, largest_site)) * (row_spread.array() / fit.latent.variance.array()).maxCoeff();
+  double narrowing = 0.0;  // Of a row that varies at all.
+  for (Index n = 0; n < row_spread.size(); ++n)
+    if (row_spread(n) > 0.0) narrowing = std::max(narrowing, row_spread(n) / fit.latent.variance(n));
+  const double reach = 2.0 * (1.0 + std::max(0.0, largest_site)) * narrowing;
   error.mean = std::sqrt(rounding_unit * reach * mean_part) + 2.0 * error.variance;
   return error;
 }

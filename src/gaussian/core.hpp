@@ -97,6 +97,8 @@ class GaussianCore {
   /// What rounding leaves uncertain in the answers at the sites and the mean `at`. Costs little beside a factorisation,
   /// unless there is much to be uncertain of.
   [[nodiscard]] virtual RoundingError rounding_error(const LatentPoint& at) = 0;
+  /// Its part for the evidence alone.
+  [[nodiscard]] virtual double evidence_rounding(const LatentPoint& at) { return rounding_error(at).log_evidence; }
 
   // --- What is left when inference is over
 

@@ -40,6 +40,13 @@ LatentPoint CovarianceCore::mean(const Vector& shift, const SolveGoal& /*goal*/)
   return point(factor_->dual(*k_, shift - sites().precision.cwiseProduct(prior_mean_)));
 }
 
+double CovarianceCore::evidence_rounding(const LatentPoint& at) {
+  const RowMarginals q = marginals(at);
+  const auto prior = k_->diagonal().array().max(0.0);
+  const auto z = (sites().precision.array() * q.share.array()).abs();
+  return 0.5 * rounding_unit * ((at.coordinates.array().square() + z) * prior).sum();
+}
+
 RoundingError CovarianceCore::rounding_error(const LatentPoint& at) {
   // An error dK of the size of its rounding moves log Z by 1/2 a'dK a - 1/2 tr(Z dK), Z = (K + T^-1)^-1, and V by
   // P dK P' with P = (I + K T)^-1; the backward error of the factorisation is of the same size. With D = diag K and
@@ -51,27 +58,31 @@ RoundingError CovarianceCore::rounding_error(const LatentPoint& at) {
   const double dual = (at.coordinates.array().square() * prior).sum();
   const double trace = (z * prior).sum();
   // The largest eigenvalue of D^1/2 Z D^1/2, for which the trace does where nothing depends on it.
-  const double growth = factor_->down_dating() * (rounding_unit * trace > harmless ? factor_->growth(prior) : trace);
+  const double growth = rounding_unit * trace > harmless ? factor_->growth(prior) : trace;
+  const bool positive = (tau >= 0.0).all();
   const double blur = rounding_unit * std::sqrt(dual);
 
   RoundingError out;
-  out.log_evidence = 0.5 * rounding_unit * factor_->down_dating() * (dual + trace);
+  out.log_evidence = evidence_rounding(at);
   out.gradient = 2.0 * out.log_evidence;
   const auto add = [&](double prior_variance, double v, double felt) {
     felt = std::max(felt, v);
     out.variance = std::max(out.variance, rounding_unit * felt / v);
     out.mean = std::max(out.mean, blur * (std::sqrt(felt) + std::sqrt(prior_variance)) / std::sqrt(v));
   };
-  // P = Z / tau = I - K Z = I - V T, and V_nm^2 <= v_n v_m.
-  const double spread = factor_->down_dating() * (prior * tau.square() * q.variance.array()).sum();
+  // P = Z / tau = I - K Z = I - V T, and V_nm^2 <= v_n v_m. Negative precisions leave only the last of these: Z is then
+  // not positive definite.
+  const double spread = (prior * tau.square() * q.variance.array()).sum();
   const auto by_difference = [&](double prior_variance, double v) {
-    return 2.0 * prior_variance + 2.0 * std::min(growth * std::max(0.0, prior_variance - v), spread * v);
+    const double carried = positive ? std::min(growth * std::max(0.0, prior_variance - v), spread * v) : spread * v;
+    return 2.0 * std::max(prior_variance, v) + 2.0 * carried;
   };
   for (Index n = 0; n < rows(); ++n) {
-    const double v = q.variance(n);
+    // A variance that rounding has made zero counts for what it may be.
+    const double v = std::max(q.variance(n), rounding_unit * prior(n));
     if (!(v > 0.0)) continue;
     double felt = by_difference(prior(n), v);
-    if (z(n) > 0.0) felt = std::min(felt, growth * z(n) / (tau(n) * tau(n)));
+    if (positive && z(n) > 0.0) felt = std::min(felt, growth * z(n) / (tau(n) * tau(n)));
     add(prior(n), v, felt);
   }
   if (geometry_->design().is_identity()) return out;
@@ -80,7 +91,7 @@ RoundingError CovarianceCore::rounding_error(const LatentPoint& at) {
   // where weights are independent, below 1 / (1 / Sigma_jj + (H'T+H)_jj): where those do no harm, nothing does.
   const Vector strength = sites().precision.cwiseMax(0.0);
   double narrowing = 1.0 + strength.dot(prior.matrix());
-  const double crude = rounding_unit * (1.0 + std::min(growth, spread));
+  const double crude = rounding_unit * (1.0 + (positive ? std::min(growth, spread) : spread));
   if (narrowing * crude <= harmless_to_weights) return out;
   const Vector weight_variances = geometry_->weight_variances();
   if (geometry_->covariance().size() == 0 && geometry_->design().has_entries())

@@ -23,6 +23,7 @@ class CovarianceCore final : public GaussianCore {
   [[nodiscard]] double slope(const LatentPoint& from, const LatentPoint& to,
                              const Vector& site_gradient) const override;
   [[nodiscard]] RoundingError rounding_error(const LatentPoint& at) override;
+  [[nodiscard]] double evidence_rounding(const LatentPoint& at) override;
   [[nodiscard]] std::unique_ptr<PosteriorLaw> law(const LatentPoint& at) const override;
 
   [[nodiscard]] Matrix covariance_weights(const LatentPoint& at, const Vector& implicit) const override;

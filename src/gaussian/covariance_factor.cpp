@@ -178,10 +178,6 @@ double CovarianceFactor::growth(const Eigen::ArrayXd& d) const {
   return growth_margin * value;
 }
 
-double CovarianceFactor::down_dating() const {
-  return negative_.empty() ? 1.0 : 1.0 / negative_lower_.diagonal().cwiseAbs2().minCoeff();
-}
-
 CovarianceFactor::Reduction CovarianceFactor::reduce(Matrix cross) const {
   Reduction reduction;
   if (!negative_.empty()) {

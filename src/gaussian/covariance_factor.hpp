@@ -38,8 +38,6 @@ class CovarianceFactor {
   /// About the largest eigenvalue of D^1/2 Z+ D^1/2 for D >= 0, Z+ = (K + T+^-1)^-1: what an error of K as large as
   /// D_i^1/2 D_j^1/2 is multiplied by. Some solves.
   [[nodiscard]] double growth(const Eigen::ArrayXd& d) const;
-  /// What the negative precisions multiply errors by: 1 / the smallest pivot of C.
-  [[nodiscard]] double down_dating() const;
 
   /// What c'Z c is made of for columns c of a cross-covariance block: c'Z c = |positive|^2 - |negative|^2.
   struct Reduction {

@@ -101,7 +101,13 @@ std::unique_ptr<PosteriorLaw> root_law(const FittedGaussian& data, const std::sh
 std::unique_ptr<PosteriorLaw> make_law(const FittedGaussian& fitted, int threads) {
   auto geometry = std::make_shared<PriorGeometry>(fitted.prior, fitted.design, threads,
                                                   fitted.form == CoreForm::precision ? Copies::merged : Copies::apart);
-  if (fitted.form == CoreForm::precision) return factor_law(fitted, geometry);
+  if (fitted.form == CoreForm::precision) {
+    geometry->whiten();
+    // Files of version 0.1 keep copies of an input apart, which may leave another rank.
+    if (geometry->rank() != fitted.coordinates.size())
+      geometry = std::make_shared<PriorGeometry>(fitted.prior, fitted.design, threads);
+    return factor_law(fitted, geometry);
+  }
   if (fitted.form == CoreForm::root) return root_law(fitted, geometry);
   return dual_law(fitted, std::move(geometry));
 }

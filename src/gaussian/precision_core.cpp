@@ -17,10 +17,9 @@ namespace {
 /// Rows of G handled at once: a block of D x 1024 stays small beside D x D and feeds DSYRK and DTRSM well.
 constexpr Index row_block = 1024;
 
-/// Without a Gaussian factor a pivot this small beside its diagonal entry is rounding of zero: a direction of w that no
-/// site determines. Reflections work on square roots.
-constexpr double singular_pivot = 1e-13;
-constexpr double singular_pivot_of_reflections = 1e-26;
+/// Without a Gaussian factor a pivot of reflections this small beside its diagonal entry is rounding of zero: a
+/// direction of w that no site determines.
+constexpr double singular_pivot = 1e-26;
 
 /// Pivots of A smaller than this beside their diagonal entries have lost more digits than engines can do without.
 constexpr double safe_pivot = 1e-5;
@@ -49,12 +48,15 @@ bool PrecisionCore::factorise(const Vector& precision) {
   if (geometry_->has_gaussian()) lower_->diagonal().array() += 1.0;
   diagonal_ = lower_->diagonal();
   if (diagonal_.size() == 0) return true;
-  const bool negative = (precision.array() < 0.0).any();
-  if (cholesky(*lower_)) {
-    if (smallest_pivot(*lower_, diagonal_) >= safe_pivot) return true;
-  } else if (negative && !positive_part_is_hard(precision)) {
-    return false;
+  negative_ = (precision.array() < 0.0).any();
+  if (negative_) {
+    // What entries of A are sums of, before they cancel.
+    diagonal_ = geometry_->whitened_column_squares(precision.cwiseAbs());
+    if (geometry_->has_gaussian()) diagonal_.array() += 1.0;
   }
+  const bool definite = cholesky(*lower_);
+  if (definite && smallest_pivot(*lower_, diagonal_) >= safe_pivot) return true;
+  if (negative_ && !positive_part_is_hard(precision)) return definite;
   return factorise_orthogonally(precision);
 }
 
@@ -89,17 +91,20 @@ bool PrecisionCore::factorise_orthogonally(const Vector& precision) {
   *lower_ = upper.transpose().triangularView<Eigen::Lower>();
   diagonal_ = upper.triangularView<Eigen::Upper>().toDenseMatrix().colwise().squaredNorm();
   if (!lower_->allFinite() || !(lower_->diagonal().array() > 0.0).all()) return false;
-  if (!geometry_->has_gaussian() && !(smallest_pivot(*lower_, diagonal_) > singular_pivot_of_reflections)) return false;
+  if (!geometry_->has_gaussian() && !(smallest_pivot(*lower_, diagonal_) > singular_pivot)) return false;
   if (negative.empty()) return true;
 
   // A = L+ (I - W W') L+' with W = L+^-1 G_J' S^1/2 over the negative rows J, S = |T_J|.
-  Matrix w(d, static_cast<Index>(negative.size()));
-  for (std::size_t j = 0; j < negative.size(); ++j)
-    w.col(static_cast<Index>(j)) =
-        std::sqrt(-precision(negative[j])) * geometry_->whitened_rows(negative[j], negative[j] + 1);
-  solve_lower(*lower_, w);
   Matrix rest = Matrix::Identity(d, d);
-  add_outer(-1.0, w, 1.0, rest);
+  for (std::size_t begin = 0; begin < negative.size(); begin += row_block) {
+    const std::size_t end = std::min(negative.size(), begin + static_cast<std::size_t>(row_block));
+    Matrix w(d, static_cast<Index>(end - begin));
+    for (std::size_t j = begin; j < end; ++j)
+      w.col(static_cast<Index>(j - begin)) =
+          std::sqrt(-precision(negative[j])) * geometry_->whitened_rows(negative[j], negative[j] + 1);
+    solve_lower(*lower_, w);
+    add_outer(-1.0, w, 1.0, rest);
+  }
   if (!cholesky(rest)) return false;
   down_dating_ = 1.0 / rest.diagonal().cwiseAbs2().minCoeff();
   rest = rest.triangularView<Eigen::Lower>().toDenseMatrix();
@@ -259,7 +264,7 @@ RoundingError PrecisionCore::rounding_error(const LatentPoint& at) {
   const auto tau = sites().precision.array().abs();
   // (A^-1)_jj, at most 1 where the prior adds I and nothing is taken away.
   Vector inverse = Vector::Ones(diagonal_.size());
-  if (!gaussian || down_dating_ > 1.0 || rounding_unit * diagonal_.sum() > harmless) {
+  if (!gaussian || negative_ || rounding_unit * diagonal_.sum() > harmless) {
     Matrix root = *lower_;
     invert_lower(root);
     inverse = root.triangularView<Eigen::Lower>().toDenseMatrix().colwise().squaredNorm();

@@ -49,8 +49,9 @@ class PrecisionCore final : public GaussianCore {
   [[nodiscard]] RoundingError covariance_rounding(const LatentPoint& at, const RowMarginals& rows) const;
 
   std::shared_ptr<Matrix> lower_;  // Cholesky factor of A, shared with the laws made of it.
-  Vector diagonal_;                // Of A, from the positive rows alone.
+  Vector diagonal_;                // Of A, with the sizes of negative terms.
   bool orthogonal_ = false;        // How the factor was made.
+  bool negative_ = false;          // Whether there are negative precisions.
   double down_dating_ = 1.0;       // What the negative rows multiply errors by.
 };
 

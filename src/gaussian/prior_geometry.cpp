@@ -17,14 +17,17 @@ constexpr Index row_block = 1024;
 
 /// Whether equal inputs have one value: not under white noise, which is drawn for every row anew.
 bool copies_are_equal(const GaussianProcess& process, const DistinctRows& distinct) {
-  Index copy = 0;
-  while (distinct.first[static_cast<std::size_t>(distinct.of[static_cast<std::size_t>(copy)])] == copy) ++copy;
-  const Matrix input = process.inputs->row(copy);
+  constexpr double rounding = 1e-14;
   Matrix with_copy;
   Vector own;
-  process.kernel->block(input, input, with_copy);
-  process.kernel->diagonal(input, own);
-  return with_copy(0, 0) == own(0);
+  for (Index i = 0; i < process.inputs->rows(); ++i) {
+    if (distinct.first[static_cast<std::size_t>(distinct.of[static_cast<std::size_t>(i)])] == i) continue;
+    const Matrix input = process.inputs->row(i);
+    process.kernel->block(input, input, with_copy);
+    process.kernel->diagonal(input, own);
+    if (!(own(0) - with_copy(0, 0) <= rounding * own(0))) return false;
+  }
+  return true;
 }
 
 /// One unit entry a row: every weight is one of the distinct ones.
@@ -43,13 +46,13 @@ PriorGeometry::PriorGeometry(const Prior& prior, const Design& design, int threa
       design_(design.sized(dimension_of(prior))),
       threads_(threads),
       has_gaussian_(gaussmith::has_gaussian(prior)) {
-  if (auto* process = std::get_if<GaussianProcess>(&prior_); process != nullptr && copies == Copies::merged) {
+  if (auto* process = std::get_if<GaussianProcess>(&prior_);
+      process != nullptr && copies == Copies::merged && design_.is_identity()) {
     const DistinctRows distinct = distinct_rows(process->inputs);
     if (distinct.any_copies() && copies_are_equal(*process, distinct)) {
       process->inputs = Matrix((*process->inputs)(distinct.first, Eigen::all));
-      const SparseMatrix spread = selection(distinct);
-      spread_ = spread;
-      design_ = design_.is_identity() ? spread_ : Design(design_.times(Matrix(spread)));
+      spread_ = selection(distinct);
+      design_ = spread_;
     }
   }
   mean_ = mean_of(prior_);

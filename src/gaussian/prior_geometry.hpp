@@ -35,7 +35,8 @@ struct WhitenedBlock {
   Vector mean, leftover;
 };
 
-/// Whether values of a process at inputs that repeat one another exactly are kept apart, or are one weight.
+/// Whether values of a process at inputs that repeat one another exactly are kept apart, or are one weight (where the
+/// design is the identity).
 enum class Copies { apart, merged };
 
 /// w = mean + R u with u ~ N(0, I), or u = w with no Gaussian factor.

@@ -4,6 +4,7 @@
 #include "gaussmith/types.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace gaussmith {
@@ -16,7 +17,10 @@ struct RoundingError {
   double variance = 0.0;      ///< Largest of any row, relative.
   double gradient = 0.0;      ///< Of an entry of the prior's gradient, absolute.
 
-  [[nodiscard]] double largest_moment() const { return std::max(mean, variance); }
+  /// A number that is none is as bad as infinity.
+  [[nodiscard]] double largest_moment() const {
+    return std::isnan(mean + variance) ? std::numeric_limits<double>::infinity() : std::max(mean, variance);
+  }
 };
 
 /// The relative error that stands for one stored or computed number. A sum of n products is worse than that by a small
