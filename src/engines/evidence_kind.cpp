@@ -8,7 +8,7 @@ namespace gaussmith {
 namespace {
 
 /// What integrals over one site are good to.
-constexpr double quadrature_error = 1e-10;
+constexpr double quadrature_error = 1e-9;
 
 }  // namespace
 
@@ -36,7 +36,7 @@ double summation_error(const SiteRows& sites, const Vector& eta, double parts, d
   sites.log_density(eta, &value);
   const double n = static_cast<double>(sites.rows());
   // The evidence is stationary, so that what a search left undone counts by its square.
-  double error = rounding_unit * (parts + value.cwiseAbs().sum()) + n * residual * residual;
+  double error = 4.0 * rounding_unit * (parts + value.cwiseAbs().sum()) + n * residual * residual;
   if (integrals && !sites.all(&SiteTraits::gaussian)) error += quadrature_error * std::sqrt(n);
   return std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
 }

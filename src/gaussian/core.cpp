@@ -14,7 +14,35 @@ namespace gaussmith {
 
 GaussianCore::GaussianCore(std::shared_ptr<PriorGeometry> geometry, const Vector& offset)
     : geometry_(std::move(geometry)), prior_mean_(geometry_->row_mean()) {
-  if (offset.size() > 0) prior_mean_ += offset;
+  if (offset.size() > 0) {
+    prior_mean_ += offset;
+    offset_size_ = offset.cwiseAbs();
+  }
+}
+
+const Vector& GaussianCore::mean_sizes() {
+  if (!mean_sizes_) {
+    const Vector& mean = geometry_->mean();
+    mean_sizes_ = mean.isZero(0.0) ? Vector(Vector::Zero(rows())) : geometry_->absolute_times(mean.cwiseAbs());
+    if (offset_size_.size() > 0) *mean_sizes_ += offset_size_;
+  }
+  return *mean_sizes_;
+}
+
+const Vector& GaussianCore::covariance_sizes() {
+  if (!covariance_sizes_) {
+    const bool cancels = geometry_->covariance().size() > 0 && !geometry_->design().is_identity();
+    covariance_sizes_ = cancels
+                            ? Vector(geometry_->absolute_times(geometry_->weight_variances().cwiseSqrt()).cwiseAbs2())
+                            : prior_variances();
+  }
+  return *covariance_sizes_;
+}
+
+Vector GaussianCore::eta_rounding(const LatentPoint& at) { return rounding_unit * (at.eta.cwiseAbs() + mean_sizes()); }
+
+Vector GaussianCore::shift_rounding(const LatentPoint& at) {
+  return rounding_unit * sites_.shift.cwiseAbs() + sites_.precision.cwiseAbs().cwiseProduct(eta_rounding(at));
 }
 
 bool GaussianCore::set(const SiteApproximation& sites) {

@@ -119,10 +119,21 @@ class GaussianCore {
   /// M with d log Z = tr(M dSigma): 1/2 H'(a a' - (K + T^-1)^-1 + g a' + a g')H, D x D, lower triangle.
   [[nodiscard]] virtual Matrix covariance_weights(const LatentPoint& at, const Vector& implicit) const = 0;
 
+  /// What rounding leaves uncertain in eta because of its size and of what its prior mean is made of, and in
+  /// nu - T eta because of the sizes of its terms.
+  [[nodiscard]] Vector eta_rounding(const LatentPoint& at);
+  [[nodiscard]] Vector shift_rounding(const LatentPoint& at);
+  /// The size of K_nn's terms: (sum_j |H_nj| sd_j)^2 for weights that are not independent, else K_nn itself.
+  [[nodiscard]] const Vector& covariance_sizes();
+
   std::shared_ptr<PriorGeometry> geometry_;
   Vector prior_mean_;
 
  private:
+  [[nodiscard]] const Vector& mean_sizes();  // |H| |mean| + |offset|.
+
+  Vector offset_size_;
+  std::optional<Vector> mean_sizes_, covariance_sizes_;
   SiteApproximation sites_;
   bool factorised_ = false;
   std::optional<Vector> variances_;

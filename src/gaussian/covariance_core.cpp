@@ -42,18 +42,20 @@ LatentPoint CovarianceCore::mean(const Vector& shift, const SolveGoal& /*goal*/)
 
 double CovarianceCore::evidence_rounding(const LatentPoint& at) {
   const RowMarginals q = marginals(at);
-  const auto prior = k_->diagonal().array().max(0.0);
   const auto z = (sites().precision.array() * q.share.array()).abs();
-  return 0.5 * rounding_unit * ((at.coordinates.array().square() + z) * prior).sum();
+  const double of_covariance =
+      0.5 * rounding_unit * ((at.coordinates.array().square() + z) * covariance_sizes().array().max(0.0)).sum();
+  const double blurred = (shift_rounding(at).array() * q.variance.array().sqrt()).matrix().norm();
+  return of_covariance + at.coordinates.cwiseProduct(eta_rounding(at)).norm() + 0.5 * blurred * blurred;
 }
 
 RoundingError CovarianceCore::rounding_error(const LatentPoint& at) {
   // An error dK of the size of its rounding moves log Z by 1/2 a'dK a - 1/2 tr(Z dK), Z = (K + T^-1)^-1, and V by
-  // P dK P' with P = (I + K T)^-1; the backward error of the factorisation is of the same size. With D = diag K and
-  // independent errors: q_n = (P D P')_nn tells what a row feels.
+  // P dK P' with P = (I + K T)^-1; the backward error of the factorisation is of the same size. With D = diag K (or
+  // what it is the sum of) and independent errors: q_n = (P D P')_nn tells what a row feels.
   const RowMarginals q = marginals(at);
   const auto tau = sites().precision.array();
-  const Eigen::ArrayXd prior = k_->diagonal().cwiseMax(0.0);
+  const Eigen::ArrayXd prior = covariance_sizes().cwiseMax(0.0);
   const Eigen::ArrayXd z = (tau * q.share.array()).abs();
   const double dual = (at.coordinates.array().square() * prior).sum();
   const double trace = (z * prior).sum();
@@ -85,6 +87,11 @@ RoundingError CovarianceCore::rounding_error(const LatentPoint& at) {
     if (positive && z(n) > 0.0) felt = std::min(felt, growth * z(n) / (tau(n) * tau(n)));
     add(prior(n), v, felt);
   }
+  // Rounding of eta itself, and of the shifts that the mean was solved for.
+  const Vector floor = rounding_unit * prior.matrix();
+  const double own = largest_ratio(eta_rounding(at), q.variance.cwiseMax(floor).cwiseSqrt());
+  const double blurred = (shift_rounding(at).array() * q.variance.array().sqrt()).matrix().norm();
+  out.mean += own + blurred;
   if (geometry_->design().is_identity()) return out;
 
   // Weights know themselves by the difference Sigma_jj - v_j alone. No v_j is below Sigma_jj / (1 + tr(T+ K)), nor,

@@ -27,6 +27,9 @@ constexpr double safe_pivot = 1e-5;
 /// Solves by a factor from reflections are refined: the normal equations would undo what it gained.
 constexpr int refinements = 2;
 
+/// What solves may leave uncertain in a mean, in standard deviations, without a step of refinement.
+constexpr double harmless_to_means = 1e-7;
+
 /// Below this the crude bound of an error is as good as the error.
 constexpr double harmless = 1e-9;
 
@@ -55,7 +58,9 @@ bool PrecisionCore::factorise(const Vector& precision) {
     if (geometry_->has_gaussian()) diagonal_.array() += 1.0;
   }
   const bool definite = cholesky(*lower_);
-  if (definite && smallest_pivot(*lower_, diagonal_) >= safe_pivot) return true;
+  const double pivot = definite ? smallest_pivot(*lower_, diagonal_) : 0.0;
+  solve_error_ = rounding_unit * static_cast<double>(diagonal_.size()) / pivot;
+  if (pivot >= safe_pivot) return true;
   if (negative_ && !positive_part_is_hard(precision)) return definite;
   return factorise_orthogonally(precision);
 }
@@ -125,14 +130,20 @@ LatentPoint PrecisionCore::point(Vector coordinates) const {
 LatentPoint PrecisionCore::mean(const Vector& shift, const SolveGoal& /*goal*/) const {
   Vector u = geometry_->whitened_transposed_times(shift - sites().precision.cwiseProduct(prior_mean_));
   solve(u);
+  // An error of A counts by how far the mean is from the prior's, in posterior standard deviations |L'u|.
+  const int steps = orthogonal_ ? refinements : solve_error_ * distance(u) > harmless_to_means ? 1 : 0;
   LatentPoint out = point(std::move(u));
-  for (int i = 0; orthogonal_ && i < refinements; ++i) {
+  for (int i = 0; i < steps; ++i) {
     Vector left = geometry_->whitened_transposed_times(shift - sites().precision.cwiseProduct(out.eta));
     if (geometry_->has_gaussian()) left -= out.coordinates;
     solve(left);
     out = point(out.coordinates + left);
   }
   return out;
+}
+
+double PrecisionCore::distance(const Vector& u) const {
+  return (lower_->triangularView<Eigen::Lower>().transpose() * u).norm();
 }
 
 LogDeterminant PrecisionCore::half_log_det() const {
@@ -276,22 +287,37 @@ RoundingError PrecisionCore::rounding_error(const LatentPoint& at) {
   // Relative errors of A along any direction: of its sums, or of the reflected rows.
   out.variance = rounding_unit * (orthogonal_ ? 2.0 * std::sqrt(growth) : growth);
   // eta = G u is a sum of terms that may cancel, and so is the gradient G'a - u that a refined mean makes zero.
-  const Vector eta_error = rounding(at);
+  Vector eta_error = rounding(at) + eta_rounding(at);
   Vector slope_square = geometry_->whitened_column_squares(q.dual.cwiseAbs2());
   if (gaussian) slope_square += at.coordinates.cwiseAbs2();
+  const bool dense = geometry_->covariance().size() > 0;
+  if (dense) {
+    // Rows of G are differences of rows of R where the design takes differences of weights.
+    const Vector row_error = rounding_unit * covariance_sizes().cwiseSqrt();
+    eta_error += at.coordinates.norm() * row_error;
+    for (Index n = 0; n < rows(); ++n)
+      if (q.variance(n) > 0.0) out.variance = std::max(out.variance, 2.0 * row_error(n) / std::sqrt(q.variance(n)));
+    out.variance += 2.0 * std::sqrt((tau * row_error.array().square()).sum());
+    out.log_evidence += (tau * q.variance.array().sqrt() * row_error.array()).sum();
+  }
   const double slope = rounding_unit * std::sqrt(down_dating_ * inverse.dot(slope_square));
-  const double blurred = std::sqrt((tau * eta_error.array().square()).sum());
-  const double own = (eta_error.array() / q.variance.array().sqrt().max(std::numeric_limits<double>::min())).maxCoeff();
-  out.mean = slope + std::sqrt(down_dating_) * blurred + own;
-  out.log_evidence = 0.5 * rounding_unit * (orthogonal_ ? 2.0 * std::sqrt(size * growth) : growth) +
-                     q.dual.cwiseProduct(eta_error).norm() + 0.5 * blurred * blurred + 0.5 * slope * slope;
+  const double shifted = (shift_rounding(at).array() * q.variance.array().sqrt()).matrix().norm();
+  const double blurred = std::sqrt((tau * eta_error.array().square()).sum()) + shifted;
+  const double own = largest_ratio(eta_error, q.variance.cwiseSqrt());
+  const double far = distance(at.coordinates);
+  const bool refined = orthogonal_ || solve_error_ * far > harmless_to_means;
+  const double solved = refined ? out.variance * out.variance * far : std::min(harmless_to_means, out.variance * far);
+  out.mean = slope + std::sqrt(down_dating_) * blurred + own + solved;
+  out.log_evidence += 0.5 * rounding_unit * (orthogonal_ ? 2.0 * std::sqrt(size * growth) : growth) +
+                      q.dual.cwiseProduct(eta_error).norm() + 0.5 * blurred * blurred + 0.5 * slope * slope;
   out.gradient = at.coordinates.norm() * out.mean + out.variance * (tau * q.variance.array()).sum();
-  if (geometry_->covariance().size() > 0) {
+  out.gradient = std::max(out.gradient, 2.0 * out.log_evidence);
+  if (dense) {
     const RoundingError prior = covariance_rounding(at, q);
     out.variance += prior.variance;
     out.mean += prior.mean;
     out.log_evidence += prior.log_evidence;
-    out.gradient = prior.gradient;
+    out.gradient = std::max(prior.gradient, 2.0 * out.log_evidence);
   }
   return out;
 }

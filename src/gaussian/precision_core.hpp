@@ -39,6 +39,8 @@ class PrecisionCore final : public GaussianCore {
  private:
   /// About what rounding leaves uncertain in the eta of a point: the sums of large opposite terms that make it.
   [[nodiscard]] Vector rounding(const LatentPoint& point) const;
+  /// |L'u|: how far a point is from the prior's centre, in posterior standard deviations.
+  [[nodiscard]] double distance(const Vector& u) const;
   /// The positive rows by reflections, the negative ones down-dated: A = L+ (I - W W') L+'.
   [[nodiscard]] bool factorise_orthogonally(const Vector& precision);
   /// Whether the positive rows alone leave pivots that rounding has spoilt.
@@ -50,6 +52,7 @@ class PrecisionCore final : public GaussianCore {
 
   std::shared_ptr<Matrix> lower_;  // Cholesky factor of A, shared with the laws made of it.
   Vector diagonal_;                // Of A, with the sizes of negative terms.
+  double solve_error_ = 0.0;       // Relative, of solves by the factor.
   bool orthogonal_ = false;        // How the factor was made.
   bool negative_ = false;          // Whether there are negative precisions.
   double down_dating_ = 1.0;       // What the negative rows multiply errors by.

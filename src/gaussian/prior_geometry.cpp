@@ -83,6 +83,17 @@ Vector PriorGeometry::row_variances() const {
   return out;
 }
 
+Vector PriorGeometry::absolute_times(const Vector& x) const {
+  if (design_.is_identity()) return x;
+  if (!design_.has_entries()) return design_.times(x, threads_).cwiseAbs();
+  Vector out(rows());
+  for (Index begin = 0; begin < rows(); begin += row_block) {
+    const Index end = std::min(rows(), begin + row_block);
+    out.segment(begin, end - begin) = design_.transposed_rows(begin, end).cwiseAbs().transpose() * x;
+  }
+  return out;
+}
+
 const Matrix& PriorGeometry::row_covariance() {
   if (design_.is_identity() && !variances_) return covariance_;
   if (!rows_covariance_) rows_covariance_ = covariance_of(design_);

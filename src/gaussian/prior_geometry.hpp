@@ -65,6 +65,9 @@ class PriorGeometry {
   [[nodiscard]] Vector weight_variances() const { return variances_ ? *variances_ : Vector(covariance_->diagonal()); }
   /// The diagonal of K = H Sigma H', without K; infinite without a Gaussian factor.
   [[nodiscard]] Vector row_variances() const;
+  /// |H| x for x >= 0: what sums over the weights are made of before they cancel. An operator that only multiplies
+  /// knows their result alone.
+  [[nodiscard]] Vector absolute_times(const Vector& x) const;
   /// K = H Sigma H', full and symmetric. A process or dense prior with the identity design lends its own matrix.
   [[nodiscard]] const Matrix& row_covariance();
   /// The same for new points.

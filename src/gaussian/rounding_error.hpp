@@ -27,4 +27,12 @@ struct RoundingError {
 /// factor which grows slowly with n.
 inline constexpr double rounding_unit = 2.0 * std::numeric_limits<double>::epsilon();
 
+/// The largest error beside the size of what it is an error of; what has no size does not count.
+[[nodiscard]] inline double largest_ratio(const Vector& error, const Vector& size) {
+  double largest = 0.0;
+  for (Index i = 0; i < error.size(); ++i)
+    if (size(i) > 0.0) largest = std::max(largest, error(i) / size(i));
+  return largest;
+}
+
 }  // namespace gaussmith

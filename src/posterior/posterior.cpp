@@ -23,7 +23,10 @@ const SiteApproximation& Posterior::site_approximation() const { return state_->
 Marginals Posterior::weights() const {
   if (state_->model.design.is_identity() && state_->model.offset.size() == 0) return state_->rows();
   const BlasThreads blas(state_->threads);
-  return state_->law->weights();
+  Marginals weights = state_->law->weights();
+  // Rows that are weights know their variances better than differences do.
+  if (state_->model.design.is_identity()) weights.variance = state_->rows().variance;
+  return weights;
 }
 
 LeaveOneOut Posterior::leave_one_out() const { return gaussmith::leave_one_out(*state_); }
