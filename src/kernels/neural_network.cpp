@@ -8,6 +8,7 @@
 #include <cmath>
 #include <numbers>
 #include <utility>
+#include <vector>
 
 namespace gaussmith {
 
@@ -15,8 +16,10 @@ namespace {
 
 constexpr std::size_t signal_index = 0, weight_index = 1, bias_index = 2;
 
-// Rounding can carry the ratio past 1 for long, nearly parallel inputs.
-double arc_sine(double ratio) { return std::asin(std::clamp(ratio, -1.0, 1.0)); }
+// asin(2 b/sqrt((1 + 2 a)(1 + 2 c))) = atan(2 b/sqrt(rest)) with rest = (1 + 2 a)(1 + 2 c) - 4 b^2, which is far from
+// losing digits where the ratio is near 1: rest = 1 + 2 a + 2 c + 4 (a c - b^2), and the Gram determinant a c - b^2 of
+// x and x' is that of x and e = x - x', a <e, e> - <x, e>^2.
+double angle(double doubled_inner, double rest) { return std::atan2(doubled_inner, std::sqrt(rest)); }
 
 class NeuralNetwork final : public StripKernel {
  public:
@@ -28,7 +31,7 @@ class NeuralNetwork final : public StripKernel {
   void diagonal(const Matrix& x, Vector& out) const override {
     check_dimension(x.cols());
     out =
-        doubled_squares(x).unaryExpr([this](double doubled) { return factor_ * arc_sine(doubled / (1.0 + doubled)); });
+        doubled_squares(x).unaryExpr([this](double doubled) { return factor_ * angle(doubled, 1.0 + 2.0 * doubled); });
   }
 
  private:
@@ -55,14 +58,36 @@ class NeuralNetwork final : public StripKernel {
     return (x.array().square().colwise() / norms(x).array()).matrix() * weight_variances(x.cols()).asDiagonal();
   }
 
-  [[nodiscard]] FillStrip filler(const Matrix& x, const Matrix& z) const override {
-    return [this, &x, x_norms = norms(x), z_norms = norms(z), points = weighted_points(z)](Index column, Index first,
-                                                                                           Span out) {
-      inner_products(x, first, column_view(points, column), bias_variance_, out);
-      for (std::size_t i = 0; i < out.size(); ++i) {
-        const double root = std::sqrt(x_norms[first + static_cast<Index>(i)] * z_norms[column]);
-        out[i] = factor_ * arc_sine(2.0 * out[i] / root);
+  // rest of every point of a strip of x with point `column` of z; `scratch` holds <x, e>.
+  void rests(const Matrix& x, Index first, const Matrix& z, Index column, const Vector& variances,
+             const Vector& x_norms, double z_norm, Span scratch, Span rest) const {
+    std::fill(rest.begin(), rest.end(), 0.0);
+    std::fill(scratch.begin(), scratch.end(), 0.0);
+    for (Index c = 0; c < x.cols(); ++c) {
+      const double at = z(column, c);
+      const double weight = variances(c);
+      const double* xs = &x(first, c);
+      for (std::size_t i = 0; i < rest.size(); ++i) {
+        const double difference = xs[i] - at;
+        rest[i] += weight * difference * difference;
+        scratch[i] += weight * xs[i] * difference;
       }
+    }
+    for (std::size_t i = 0; i < rest.size(); ++i) {
+      const double norm = x_norms[first + static_cast<Index>(i)];
+      const double determinant = std::max(0.0, 0.5 * (norm - 1.0) * rest[i] - scratch[i] * scratch[i]);
+      rest[i] = norm + z_norm - 1.0 + 4.0 * determinant;
+    }
+  }
+
+  [[nodiscard]] FillStrip filler(const Matrix& x, const Matrix& z) const override {
+    return [this, &x, &z, variances = weight_variances(x.cols()), x_norms = norms(x), z_norms = norms(z),
+            points = weighted_points(z)](Index column, Index first, Span out) {
+      inner_products(x, first, column_view(points, column), bias_variance_, out);
+      std::vector<double> rest(out.size());
+      std::vector<double> scratch(out.size());
+      rests(x, first, z, column, variances, x_norms, z_norms[column], scratch, rest);
+      for (std::size_t i = 0; i < out.size(); ++i) out[i] = factor_ * angle(2.0 * out[i], rest[i]);
     };
   }
 
@@ -70,24 +95,24 @@ class NeuralNetwork final : public StripKernel {
   // d k/d log p = factor 2 [2 p^2 x_p x'_p/sqrt((1 + 2 a)(1 + 2 c)) - ratio (h_p(x) + h_p(x'))]/sqrt(1 - ratio^2).
   [[nodiscard]] Contraction contraction(const Matrix& x, const Matrix& z) const override {
     const bool ard = values(weight_index).size() > 1;
-    auto add = [this, &x, ard, x_norms = norms(x), z_norms = norms(z), points = weighted_points(z),
-                x_shares = shares(x), z_shares = shares(z)](const WeightedStrip& strip, Vector& gradient) {
+    auto add = [this, &x, &z, ard, variances = weight_variances(x.cols()), x_norms = norms(x), z_norms = norms(z),
+                points = weighted_points(z), x_shares = shares(x),
+                z_shares = shares(z)](const WeightedStrip& strip, Vector& gradient) {
       const std::size_t count = strip.weights.size();
       const Span ratio = column_head(strip.scratch, 0, count);
       const Span outer = column_head(strip.scratch, 1, count);
       const Span inner = column_head(strip.scratch, 2, count);
+      const Span rest = column_head(strip.scratch, 3, count);
       inner_products(x, strip.first, column_view(points, strip.column), bias_variance_, ratio);
       const double point_norm = z_norms[strip.column];
+      rests(x, strip.first, z, strip.column, variances, x_norms, point_norm, inner, rest);
       double total = 0.0, total_outer = 0.0, total_inner = 0.0, total_share = 0.0;
       for (std::size_t i = 0; i < count; ++i) {
         const double norm = x_norms[strip.first + static_cast<Index>(i)];
         const double root = std::sqrt(norm * point_norm);
+        total += strip.weights[i] * angle(2.0 * ratio[i], rest[i]);
         ratio[i] *= 2.0 / root;
-        total += strip.weights[i] * arc_sine(ratio[i]);
-        // (1 + 2 a)(1 + 2 c) - 4 b^2 >= 1 + 2 a + 2 c: the bound keeps a rounded ratio of 1 from dividing by 0.
-        const double rest =
-            std::max(1.0 - ratio[i] * ratio[i], (1.0 / norm) + (1.0 / point_norm) - 1.0 / (norm * point_norm));
-        const double slope = strip.weights[i] / std::sqrt(rest);
+        const double slope = strip.weights[i] * root / std::sqrt(rest[i]);
         inner[i] = 2.0 * slope / root;
         outer[i] = slope * ratio[i];
         total_inner += inner[i];
@@ -106,7 +131,7 @@ class NeuralNetwork final : public StripKernel {
              z_shares(strip.column, c) * total_outer);
       }
     };
-    return {3, std::move(add)};
+    return {4, std::move(add)};
   }
 
   double factor_;
