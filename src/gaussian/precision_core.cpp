@@ -286,9 +286,18 @@ RoundingError PrecisionCore::rounding_error(const LatentPoint& at) {
   RoundingError out;
   // Relative errors of A along any direction: of its sums, or of the reflected rows.
   out.variance = rounding_unit * (orthogonal_ ? 2.0 * std::sqrt(growth) : growth);
-  // eta = G u is a sum of terms that may cancel, and so is the gradient G'a - u that a refined mean makes zero.
-  Vector eta_error = rounding(at) + eta_rounding(at);
+  // eta = G u is a sum of terms that may cancel, and so is the gradient G'a - u that a refined mean makes zero. With
+  // |g_n|^2 <= v_n tr A the terms of G u do no harm in most models, and are not looked at one by one.
   Vector slope_square = geometry_->whitened_column_squares(q.dual.cwiseAbs2());
+  const double largest = at.coordinates.size() > 0 ? at.coordinates.lpNorm<Eigen::Infinity>() : 0.0;
+  const double crude = rounding_unit * largest * std::sqrt(diagonal_.sum());
+  Vector eta_error = eta_rounding(at);
+  if (crude > harmless) {
+    eta_error += rounding(at);
+  } else {
+    out.mean += 2.0 * crude;
+    out.log_evidence += rounding_unit * largest * std::sqrt(slope_square.sum());
+  }
   if (gaussian) slope_square += at.coordinates.cwiseAbs2();
   const bool dense = geometry_->covariance().size() > 0;
   if (dense) {
@@ -296,7 +305,8 @@ RoundingError PrecisionCore::rounding_error(const LatentPoint& at) {
     const Vector row_error = rounding_unit * covariance_sizes().cwiseSqrt();
     eta_error += at.coordinates.norm() * row_error;
     for (Index n = 0; n < rows(); ++n)
-      if (q.variance(n) > 0.0) out.variance = std::max(out.variance, 2.0 * row_error(n) / std::sqrt(q.variance(n)));
+      if (row_error(n) > 0.0)
+        out.variance = std::max(out.variance, 2.0 * row_error(n) / std::max(row_error(n), std::sqrt(q.variance(n))));
     out.variance += 2.0 * std::sqrt((tau * row_error.array().square()).sum());
     out.log_evidence += (tau * q.variance.array().sqrt() * row_error.array()).sum();
   }
@@ -307,7 +317,7 @@ RoundingError PrecisionCore::rounding_error(const LatentPoint& at) {
   const double far = distance(at.coordinates);
   const bool refined = orthogonal_ || solve_error_ * far > harmless_to_means;
   const double solved = refined ? out.variance * out.variance * far : std::min(harmless_to_means, out.variance * far);
-  out.mean = slope + std::sqrt(down_dating_) * blurred + own + solved;
+  out.mean += slope + std::sqrt(down_dating_) * blurred + own + solved;
   out.log_evidence += 0.5 * rounding_unit * (orthogonal_ ? 2.0 * std::sqrt(size * growth) : growth) +
                       q.dual.cwiseProduct(eta_error).norm() + 0.5 * blurred * blurred + 0.5 * slope * slope;
   out.gradient = at.coordinates.norm() * out.mean + out.variance * (tau * q.variance.array()).sum();

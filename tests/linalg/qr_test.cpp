@@ -27,6 +27,21 @@ TEST(Qr, TriangularFactorHasTheGramMatrix) {
   }
 }
 
+TEST(Qr, RowsAddedInBlocksGiveTheFactorOfAll) {
+  Random random(4);
+  for (const auto& [rows, columns] : {std::pair<Index, Index>{3, 5}, {90, 40}, {200, 33}, {1, 1}}) {
+    const Matrix a = normal_matrix(rows, columns, random);
+    Matrix upper = Matrix::Identity(columns, columns);
+    for (Index begin = 0; begin < rows; begin += 37) {
+      Matrix block = a.middleRows(begin, std::min<Index>(37, rows - begin));
+      add_rows(upper, block);
+    }
+    const Matrix r = upper.triangularView<Eigen::Upper>();
+    const Matrix expected = dense_transposed_product(a, a) + Matrix::Identity(columns, columns);
+    EXPECT_LT(distance(dense_transposed_product(r, r), expected), 1e-13 * expected.norm());
+  }
+}
+
 TEST(Qr, OrthonormalColumnsSpanTheSameSpace) {
   Random random(2);
   const Matrix a = normal_matrix(60, 25, random);
