@@ -4,6 +4,7 @@
 #include "families/fit_family.hpp"
 #include "support/dense.hpp"
 #include "support/models.hpp"
+#include "support/seeds.hpp"
 
 #include <gtest/gtest.h>
 
@@ -18,6 +19,7 @@ using testing::linear_model;
 using testing::random_covariance;
 using testing::random_matrix;
 using testing::random_vector;
+using testing::repetitions;
 
 double objective(const Matrix& a, const Matrix& loadings, const Vector& d) {
   Matrix v = loadings * loadings.transpose();
@@ -64,8 +66,8 @@ TEST(FactorModel, AlternationEndsWhereNothingRises) {
 }
 
 TEST(FactorModel, FewRowsReachTheBestOfManyRestarts) {
-  for (std::uint64_t seed = 0; seed < 10; ++seed) {
-    const Model model = linear_model("bernoulli-logit", 3, 5, 300 + seed);
+  for (int seed = 0; seed < repetitions(10); ++seed) {
+    const Model model = linear_model("bernoulli-logit", 3, 5, 300 + static_cast<std::uint64_t>(seed));
     const CovarianceFamily family = parse_family("factor:1");
     double best = -1e300;
     for (std::uint64_t restart = 1; restart <= 10; ++restart) {

@@ -1,11 +1,21 @@
 #pragma once
 // Which seeds property tests try: few in the suite, more in a long run (scripts/long_checks.sh).
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <vector>
 
 namespace gaussmith::testing {
+
+/// Of `all` repetitions as many as fit: instrumented code is ten times slower.
+constexpr int repetitions(int all) {
+#ifdef GAUSSMITH_INSTRUMENTED
+  return (all + 9) / 10;
+#else
+  return all;
+#endif
+}
 
 /// Groups spread over cores.
 inline constexpr int seed_groups = 4;
@@ -16,11 +26,7 @@ inline std::vector<std::uint64_t> seeds_of_group(int group) {
     const char* text = std::getenv(name);
     return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
   };
-#ifdef GAUSSMITH_INSTRUMENTED
-  constexpr std::uint64_t few = 8;
-#else
-  constexpr std::uint64_t few = 28;
-#endif
+  constexpr std::uint64_t few = std::max(8, repetitions(28));
   const std::uint64_t first = read("GAUSSMITH_FIRST_SEED", 0);
   const std::uint64_t count = read("GAUSSMITH_SEEDS", few);
   std::vector<std::uint64_t> seeds;
