@@ -154,12 +154,13 @@ OptionalKlStart family_start(GaussianCore& core, const KlFamilyStart& found) {
 
 std::vector<KlStart> believing_starts(GaussianCore& core, const SiteRows& sites, const KlStart& first, int starts,
                                       Random& random, int& iterations) {
-  const auto [trusting, heavy] = trust(sites, first);
+  const Trust trusted = trust(sites, first);
+  const std::vector<Index>& heavy = trusted.heavy;
   const auto rows = static_cast<Index>(heavy.size());
   if (rows == 0) return {};
   std::vector<Glance> seen;
   const auto look = [&](const std::vector<Index>& believed) {
-    SiteApproximation at = trusting;
+    SiteApproximation at = trusted.sites;
     for (const Index n : heavy)
       if (std::find(believed.begin(), believed.end(), n) == believed.end()) scale_site(at, n, disbelief);
     if (auto found = glance(core, sites, std::move(at), iterations)) seen.push_back(std::move(*found));
