@@ -35,9 +35,10 @@ double summation_error(const SiteRows& sites, const Vector& eta, double parts, d
   Vector value;
   sites.log_density(eta, &value);
   const double n = static_cast<double>(sites.rows());
+  const double sum = value.cwiseAbs().sum();
   // The evidence is stationary, so that what a search left undone counts by its square.
-  double error = 4.0 * rounding_unit * (parts + value.cwiseAbs().sum()) + n * residual * residual;
-  if (integrals && !sites.all(&SiteTraits::gaussian)) error += quadrature_error * std::sqrt(n);
+  double error = 4.0 * rounding_unit * (parts + sum) + n * residual * residual;
+  if (integrals && !sites.all(&SiteTraits::gaussian)) error += quadrature_error * (std::sqrt(n) + 0.1 * sum);
   return std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
 }
 
