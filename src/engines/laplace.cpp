@@ -84,7 +84,8 @@ class ModeSearch {
       const Next next = tell(newton ? "newton" : "positive weights");
       if (report_.residual <= options_.tolerance && !runs_away(target)) {
         // Where eta may still move the determinant, a last step is worth a factorisation.
-        const bool settled = determinant_error() <= largest_evidence_error * (1.0 + std::abs(now_.objective));
+        const bool settled =
+            determinant_error(report_.residual) <= largest_evidence_error * (1.0 + std::abs(now_.objective));
         if (newton && (settled || report_.iterations == options_.max_iterations || !advance(target, slope)))
           return finish(Status::converged, how());
         if (newton) continue;
@@ -126,12 +127,12 @@ class ModeSearch {
   [[nodiscard]] bool no_step_helps() const { return no_step_helps_; }
 
   /// What the distance to the mode leaves uncertain in 1/2 log|I + K T|, which is not stationary there: to first order
-  /// 1/2 sum |v d3 log t| |d eta|, and no d eta is larger than the residual in standard deviations.
-  [[nodiscard]] double determinant_error() {
+  /// 1/2 sum |v d3 log t| |d eta|, and no d eta is larger than the residual, or than rounding, in standard deviations.
+  [[nodiscard]] double determinant_error(double distance) {
     Vector third;
     sites_.log_density(now_.point.eta, nullptr, nullptr, nullptr, &third);
     const auto v = core_.variances().array();
-    const double error = 0.5 * report_.residual * (third.array().abs() * v * v.sqrt()).sum();
+    const double error = 0.5 * distance * (third.array().abs() * v * v.sqrt()).sum();
     return std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
   }
 
@@ -279,7 +280,7 @@ void run_laplace(const Laplace& options, const Run& run, Posterior::State& state
   const double log_evidence = search.now().objective - core->half_log_det().value;
   end_in_site_form(*core, sites,
                    {mode, log_evidence, {EvidenceKind::approximation, true}, false, search.no_step_helps()}, state);
-  const double determinant_error = search.determinant_error();
+  const double determinant_error = search.determinant_error(state.report.residual + state.report.mean_error);
   state.log_evidence.numerical_error += determinant_error;
   if (state.report.converged() && determinant_error > largest_variance_error) {
     state.report.status = Status::inaccurate;
