@@ -7,6 +7,8 @@ namespace gaussmith {
 
 namespace {
 
+/// What log t of a site that is not Gaussian is good to where its terms cancel, beside its size or one.
+constexpr double site_error = 1e-11;
 /// What integrals over one site are good to.
 constexpr double quadrature_error = 1e-9;
 
@@ -38,7 +40,10 @@ double summation_error(const SiteRows& sites, const Vector& eta, double parts, d
   const double sum = value.cwiseAbs().sum();
   // The evidence is stationary, so that what a search left undone counts by its square.
   double error = 4.0 * rounding_unit * (parts + sum) + n * residual * residual;
-  if (integrals && !sites.all(&SiteTraits::gaussian)) error += quadrature_error * (std::sqrt(n) + 0.1 * sum);
+  if (!sites.all(&SiteTraits::gaussian)) {
+    error += site_error * (n + sum);
+    if (integrals) error += quadrature_error * (std::sqrt(n) + 0.1 * sum);
+  }
   return std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
 }
 
