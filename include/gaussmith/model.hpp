@@ -55,12 +55,24 @@ struct SparsePrecision {
 
 using Prior = std::variant<Isotropic, Diagonal, DenseGaussian, GaussianProcess, NoGaussian, SparsePrecision>;
 
-/// One named parameter of a model. Learning works on the logarithm of positive ones.
+/// Where learning moves a parameter, so that every number there is a value it may have.
+enum class ParameterScale {
+  logarithm,    ///< Positive parameters.
+  inverse_tanh  ///< Correlations, between -1 and 1.
+};
+
+/// One named parameter of a model. Gradients and learning work on its scale, nearly always the logarithm.
 struct Parameter {
   std::string name;  ///< kernel.lengthscale[0], prior.variance, sites[0].scale
   double value;
   bool learnable;  ///< False for data such as trials given as a single number.
+  ParameterScale scale = ParameterScale::logarithm;
+
+  [[nodiscard]] double on_scale() const;  ///< log(value) or atanh(value).
 };
+
+/// The value of a parameter whose place on its scale this is.
+[[nodiscard]] double value_on(ParameterScale scale, double place);
 
 struct Model {
   Prior prior;
