@@ -55,6 +55,9 @@ class Kernel {
 
   /// The parts of a sum or product; empty otherwise.
   [[nodiscard]] virtual std::vector<std::shared_ptr<const Kernel>> terms() const { return {}; }
+
+  /// The columns of the inputs that it sees, from 0; empty: all of them.
+  [[nodiscard]] virtual std::vector<Index> columns() const { return {}; }
 };
 
 using KernelHandle = std::shared_ptr<const Kernel>;
@@ -71,6 +74,9 @@ using KernelArguments = std::map<std::string, std::vector<double>, std::less<>>;
 
 /// k1 * k2 * ...
 [[nodiscard]] KernelHandle product(std::vector<KernelHandle> terms);
+
+/// The kernel over these columns of the inputs alone, from 0; its parameters keep their names.
+[[nodiscard]] KernelHandle on_columns(KernelHandle kernel, std::vector<Index> columns);
 
 /// One argument of a catalogued kernel.
 struct KernelArgumentInfo {

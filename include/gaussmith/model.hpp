@@ -53,7 +53,43 @@ struct SparsePrecision {
   SparseMatrix precision;
 };
 
-using Prior = std::variant<Isotropic, Diagonal, DenseGaussian, GaussianProcess, NoGaussian, SparsePrecision>;
+/// Coefficients of columns, independent of one another: w_j ~ N(mean_j, (sd_j scale)^2) where it is scaled_j, else
+/// N(mean_j, sd_j^2).
+struct FixedEffects {
+  Vector mean;
+  Vector sd;
+  std::vector<bool> scaled = {};  ///< One a coefficient; empty: none.
+  double scale = 1.0;             ///< prior.scale
+
+  [[nodiscard]] Index size() const { return mean.size(); }
+  [[nodiscard]] bool is_scaled(Index j) const { return !scaled.empty() && scaled[static_cast<std::size_t>(j)]; }
+  [[nodiscard]] double variance(Index j) const;
+};
+
+/// Effects of the levels of a group: every level has one effect or two, drawn anew from N(0, C). Weights stand level by
+/// level, the effects of a level side by side.
+struct RandomEffects {
+  Index levels = 0;
+  Vector sd;                               ///< Of the effects: one or two.
+  std::optional<double> correlation = {};  ///< Of two effects; empty: independent.
+
+  [[nodiscard]] Index effects() const { return sd.size(); }
+  [[nodiscard]] Index size() const { return levels * effects(); }
+  [[nodiscard]] Matrix covariance() const;  ///< C, of the effects of one level.
+};
+
+/// Parts that are independent of one another and added up by the design: w holds the coefficients, then the effects of
+/// each group, then the values of the process, whose columns of the design are usually the identity.
+struct Additive {
+  FixedEffects fixed = {};
+  std::vector<RandomEffects> random = {};
+  std::optional<GaussianProcess> process = {};
+
+  [[nodiscard]] Index first_of(std::size_t term) const;  ///< The first weight of a group's effects.
+  [[nodiscard]] Index weights() const;                   ///< Coefficients and effects: all but the process.
+};
+
+using Prior = std::variant<Isotropic, Diagonal, DenseGaussian, GaussianProcess, NoGaussian, SparsePrecision, Additive>;
 
 /// Where learning moves a parameter, so that every number there is a value it may have.
 enum class ParameterScale {

@@ -18,13 +18,14 @@ struct Marginals {
   Vector variance;
 };
 
-/// Where to predict: inputs for a Gaussian process, otherwise rows of a design; an offset and row-wise
-/// likelihood arguments (trials, exposure) where the model has them.
+/// Where to predict: inputs for a Gaussian process, otherwise rows of a design, both for a process with weights beside
+/// it; an offset and row-wise likelihood arguments (trials, exposure) where the model has them.
 struct PredictionPoints {
   Matrix inputs = {};                 ///< M x d, for a GaussianProcess prior with the identity design.
   std::optional<Design> design = {};  ///< M x D, otherwise; the identity predicts the weights themselves.
   Vector offset = {};
-  int block = 0;                 ///< Which block of sites gives the likelihood of the response.
+  Vector variance = {};  ///< Added to the latent variance: what is known to be unknown, e.g. the effect of a new group.
+  int block = 0;         ///< Which block of sites gives the likelihood of the response.
   SiteArguments arguments = {};  ///< Row-wise arguments of that likelihood; missing ones keep the model's shared value.
 };
 

@@ -81,12 +81,54 @@ Matrix whitened_basis_weights(const PivotedCholesky& factor, const PriorGeometry
 
 }  // namespace
 
+namespace {
+
+/// diag(A'B) for two sets of columns.
+Vector column_products(const Matrix& a, const Matrix& b) { return a.cwiseProduct(b).rowwise().sum(); }
+
+/// sd_j d bound / d sd_j for independent weights. Over w the optimum stays where it is: (V_jj + x_j^2) / Sigma_jj - 1.
+/// In whitened coordinates w moves with its sd: u_j (H'e_m)_j sd_j + 2 (H'diag(e_v) H R V)_jj sd_j.
+Vector sd_slopes(const PriorGeometry& geometry, const FamilyFit& fit) {
+  const Vector variance = geometry.weight_variances();
+  const Vector x = fit.weight_mean - geometry.mean();
+  const CovarianceRoot& covariance = fit.covariance;
+  if (!covariance.whitened) {
+    Vector v = Vector::Zero(x.size());
+    for (Index i = 0; i < covariance.root.outerSize(); ++i)
+      for (SparseMatrix::InnerIterator it(covariance.root, i); it; ++it) v(it.col()) += it.value() * it.value();
+    return ((v.array() + x.array().square()) / variance.array() - 1.0).matrix();
+  }
+  const Vector sd = variance.cwiseSqrt();
+  const int threads = geometry.threads();
+  const Design rows = geometry.design().scaled(sd);
+  const auto curved = [&](const Matrix& columns) {
+    Matrix eta = rows.times(columns, threads);
+    eta.array().colwise() *= fit.d_variance.array();
+    return column_products(rows.transposed_times(eta, threads), columns);
+  };
+  Vector slope = curved(Matrix(covariance.root.transpose()));
+  if (covariance.complement.size() > 0) {
+    const double square = covariance.scale * covariance.scale;
+    slope += square * (rows.column_squares(fit.d_variance, threads) - curved(covariance.complement.transpose()));
+  }
+  return fit.coordinates.cwiseProduct(rows.transposed_times(fit.d_mean, threads)) + 2.0 * slope;
+}
+
+}  // namespace
+
 ParameterGradient family_gradient(const Model& model, const PriorGeometry& geometry, const FamilyFit& fit) {
   ParameterGradient gradient;
   if (has_entry_parameters(model.prior)) {
     const Matrix weights = fit.covariance.whitened ? whitened_basis_weights(geometry.factor(), geometry, fit)
                                                    : weight_basis_weights(geometry.covariance(), fit, geometry.mean());
     add_entry_gradient(model.prior, weights, geometry.threads(), gradient);
+  }
+  if (has_block_parameters(model.prior)) {
+    // Weights are independent: M_jj = sd_j / (2 Sigma_jj) d bound / d sd_j.
+    const Vector weights = 0.5 * sd_slopes(geometry, fit).cwiseQuotient(geometry.weight_variances());
+    add_block_gradient(
+        model.prior, [&](Index first, Index size) -> Matrix { return weights.segment(first, size).asDiagonal(); },
+        gradient);
   }
   if (const std::string_view scale = scale_parameter(model.prior); !scale.empty()) {
     // 1/2 [tr(P V) + x'P x - D]; over whitened weights P = 1.

@@ -85,6 +85,10 @@ ModelSpace make_space(const Model& model, PriorGeometry& geometry, const Covaria
     space.constant = 0.5 * static_cast<double>(d) * (1.0 + std::log(2.0 * std::numbers::pi));
   } else if (const auto variance = independent_variances(model.prior)) {
     use_independent_weights(*variance, subspace, out);
+  } else if (block_root(model.prior)) {
+    throw InvalidOption(fmt::format(
+        "kl.covariance {}: the prior correlates the effects of a group; use full, or independent effects (x||group)",
+        to_string(family)));
   } else if (subspace || family.kind == FamilyKind::full || basis == Basis::whitened) {
     use_whitened_weights(geometry, out);
   } else {

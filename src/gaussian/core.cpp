@@ -1,5 +1,6 @@
 #include "gaussian/core.hpp"
 
+#include "gaussian/block_weights.hpp"
 #include "gaussian/covariance_core.hpp"
 #include "gaussian/precision_core.hpp"
 #include "gaussmith/errors.hpp"
@@ -81,6 +82,11 @@ ParameterGradient GaussianCore::prior_gradient(const LatentPoint& at, const RowM
   const Prior& prior = geometry_->prior();
   if (has_entry_parameters(prior))
     add_entry_gradient(prior, covariance_weights(at, implicit), geometry_->threads(), gradient);
+  if (has_block_parameters(prior)) {
+    const Vector pull =
+        implicit.size() > 0 ? geometry_->design().transposed_times(implicit, geometry_->threads()) : Vector();
+    add_block_gradient(prior, BlockWeights(*geometry_, *law(at), pull), gradient);
+  }
   if (const std::string_view scale = scale_parameter(prior); !scale.empty()) {
     // dK = K: the traces need only what is at hand, tr(Z K) = sum tau v.
     double& slope = gradient[std::string(scale)];

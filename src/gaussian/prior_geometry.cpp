@@ -57,6 +57,7 @@ PriorGeometry::PriorGeometry(const Prior& prior, const Design& design, int threa
   }
   mean_ = mean_of(prior_);
   variances_ = independent_variances(prior_);
+  blocks_ = block_root(prior_);
   if (has_dense_covariance(prior_)) covariance_ = dense_covariance(prior_, threads);
 }
 
@@ -65,14 +66,38 @@ Matrix PriorGeometry::folded_rows(const NewRows& points, Index begin, Index end)
   return spread_.is_identity() ? std::move(rows) : spread_.transposed_times(rows, threads_);
 }
 
+Vector PriorGeometry::weight_variances() const {
+  if (variances_) return *variances_;
+  if (blocks_) return Design(*blocks_).row_squares(Vector::Ones(blocks_->cols()));
+  return covariance_->diagonal();
+}
+
+Matrix PriorGeometry::weight_covariance(Index first, Index size) const {
+  if (variances_) return variances_->segment(first, size).asDiagonal();
+  if (!blocks_) return covariance_->block(first, first, size, size);
+  Matrix root = Matrix::Zero(size, size);
+  for (Index i = 0; i < size; ++i)
+    for (SparseMatrix::InnerIterator it(*blocks_, first + i); it; ++it) root(i, it.col() - first) = it.value();
+  return root * root.transpose();
+}
+
+Design PriorGeometry::block_rows(const Design& h) const {
+  const DesignEntries stored = h.entries();
+  if (stored.sparse != nullptr) return SparseMatrix(*stored.sparse * *blocks_);
+  if (stored.identity) return *blocks_;
+  return h.with_entries().times(Matrix(*blocks_), threads_);
+}
+
 Matrix PriorGeometry::covariance_times(const Matrix& x) const {
   if (variances_) return variances_->asDiagonal() * x;
+  if (blocks_) return *blocks_ * Matrix(blocks_->transpose() * x);
   return symmetric_times(covariance_, x);
 }
 
 Vector PriorGeometry::row_variances() const {
   if (!has_gaussian_) return Vector::Constant(rows(), std::numeric_limits<double>::infinity());
   if (variances_) return design_.row_squares(*variances_, threads_);
+  if (blocks_) return block_rows(design_).row_squares(Vector::Ones(blocks_->cols()), threads_);
   if (design_.is_identity()) return covariance_->diagonal();
   Vector out(rows());
   for (Index begin = 0; begin < rows(); begin += row_block) {
@@ -95,13 +120,14 @@ Vector PriorGeometry::absolute_times(const Vector& x) const {
 }
 
 const Matrix& PriorGeometry::row_covariance() {
-  if (design_.is_identity() && !variances_) return covariance_;
+  if (design_.is_identity() && covariance_.size() > 0) return covariance_;
   if (!rows_covariance_) rows_covariance_ = covariance_of(design_);
   return *rows_covariance_;
 }
 
 Matrix PriorGeometry::covariance_of(const Design& h) const {
   if (variances_) return h.outer(*variances_, threads_);
+  if (blocks_) return block_rows(h).outer(Vector::Ones(blocks_->cols()), threads_);
   if (h.is_identity()) return covariance_;
   const Matrix k = h.times(Matrix(h.times(*covariance_, threads_).transpose()), threads_);
   return 0.5 * (k + k.transpose());
@@ -111,6 +137,10 @@ Matrix PriorGeometry::prior_covariance(const NewPoints& points) const {
   if (const auto* p = std::get_if<NewInputs>(&points)) {
     Matrix k;
     process_of(prior_)->kernel->gram(*p->inputs, k, threads_);
+    if (p->rows) {
+      const Matrix rows = p->rows->transposed_rows(0, p->rows->rows());
+      k += rows.transpose() * Matrix(covariance_->topLeftCorner(rows.rows(), rows.rows()) * rows);
+    }
     return k;
   }
   const Design& h = std::get<NewRows>(points).rows;
@@ -125,44 +155,46 @@ void PriorGeometry::whiten() {
     root_ = Vector::Ones(mean_.size());
   else if (variances_)
     root_ = variances_->cwiseSqrt();
-  else
+  else if (!blocks_)
     factor_ = pivoted_cholesky(covariance_);
-  rank_ = root_.size() > 0 ? root_.size() : factor_.rank();
+  rank_ = scales() ? root_.size() : blocks_ ? blocks_->cols() : factor_.rank();
 }
 
 void PriorGeometry::whiten_rows() {
   whiten();
   if (rows_are_whitened_) return;
   rows_are_whitened_ = true;
-  whitened_ = root_.size() > 0 ? design_.with_entries() : Design(design_.times(factor_.factor, threads_));
+  whitened_ = scales()  ? design_.with_entries()
+              : blocks_ ? block_rows(design_)
+                        : Design(design_.times(factor_.factor, threads_));
 }
 
 Matrix PriorGeometry::whitened_rows(Index begin, Index end) const {
   Matrix rows = whitened_.transposed_rows(begin, end);
-  if (root_.size() > 0) rows.array().colwise() *= root_.array();
+  if (scales()) rows.array().colwise() *= root_.array();
   return rows;
 }
 
 Matrix PriorGeometry::whitened_gram(const Vector& weights) const {
   Matrix gram = whitened_.gram(weights, threads_);
-  if (root_.size() > 0)
+  if (scales())
     for (Index j = 0; j < gram.cols(); ++j) gram.col(j).array() *= root_(j) * root_.array();
   return gram;
 }
 
 Vector PriorGeometry::whitened_column_squares(const Vector& weights) const {
   Vector squares = whitened_.column_squares(weights, threads_);
-  if (root_.size() > 0) squares.array() *= root_.array().square();
+  if (scales()) squares.array() *= root_.array().square();
   return squares;
 }
 
 Vector PriorGeometry::whitened_times(const Vector& u) const {
-  return whitened_.times(root_.size() > 0 ? Vector(root_.cwiseProduct(u)) : u, threads_);
+  return whitened_.times(scales() ? Vector(root_.cwiseProduct(u)) : u, threads_);
 }
 
 Vector PriorGeometry::whitened_transposed_times(const Vector& x) const {
   Vector out = whitened_.transposed_times(x, threads_);
-  if (root_.size() > 0) out.array() *= root_.array();
+  if (scales()) out.array() *= root_.array();
   return out;
 }
 
@@ -179,6 +211,15 @@ PriorGeometry::FreshInputs PriorGeometry::fresh_inputs(const NewInputs& points, 
   process.kernel->block(process.inputs, inputs, out.covariance, threads_);
   process.kernel->diagonal(inputs, out.variance);
   out.mean = Vector::Constant(end - begin, process.mean);
+  if (!points.rows) return out;
+  const Matrix rows = points.rows->transposed_rows(begin, end);
+  const Index weights = rows.rows();
+  Matrix with_all(mean_.size(), end - begin);
+  with_all.topRows(weights) = covariance_->topLeftCorner(weights, weights) * rows;
+  with_all.bottomRows(mean_.size() - weights) = out.covariance;
+  out.covariance = std::move(with_all);
+  out.variance += rows.cwiseProduct(out.covariance.topRows(weights)).colwise().sum().transpose();
+  out.mean += rows.transpose() * mean_.head(weights);
   return out;
 }
 
@@ -256,12 +297,13 @@ WhitenedBlock PriorGeometry::weight_rows(const NewPoints& points, Index begin, I
 }
 
 Matrix PriorGeometry::unwhiten(const Matrix& u) const {
-  Matrix w = root_.size() > 0 ? Matrix(root_.asDiagonal() * u) : times(factor_.factor, u);
+  Matrix w = scales() ? Matrix(root_.asDiagonal() * u) : blocks_ ? Matrix(*blocks_ * u) : times(factor_.factor, u);
   return spread_.is_identity() ? std::move(w) : spread_.times(w, threads_);
 }
 
 Matrix PriorGeometry::root_transposed_times(const Matrix& x) const {
-  return root_.size() > 0 ? Matrix(root_.asDiagonal() * x) : transposed_times(factor_.factor, x);
+  if (scales()) return root_.asDiagonal() * x;
+  return blocks_ ? Matrix(blocks_->transpose() * x) : transposed_times(factor_.factor, x);
 }
 
 Matrix PriorGeometry::pull_back(const Matrix& row_weights) const {

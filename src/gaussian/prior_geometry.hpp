@@ -16,7 +16,8 @@ inline constexpr std::string_view undetermined_weights =
 
 /// Points to predict at, as the prior sees them.
 struct NewInputs {
-  const Matrix* inputs;  ///< The process at new inputs.
+  const Matrix* inputs;             ///< The process at new inputs.
+  std::optional<Design> rows = {};  ///< Rows of the weights that stand beside the process, where there are any.
 };
 struct NewRows {
   Design rows;  ///< Linear combinations of w; the identity stands for w itself.
@@ -62,7 +63,10 @@ class PriorGeometry {
   /// Sigma of a dense prior or a process; empty otherwise.
   [[nodiscard]] const Matrix& covariance() const { return covariance_; }
   /// The diagonal of Sigma.
-  [[nodiscard]] Vector weight_variances() const { return variances_ ? *variances_ : Vector(covariance_->diagonal()); }
+  [[nodiscard]] Vector weight_variances() const;
+  [[nodiscard]] bool has_independent_weights() const { return variances_.has_value(); }
+  /// Sigma for weights [first, first + size).
+  [[nodiscard]] Matrix weight_covariance(Index first, Index size) const;
   /// The diagonal of K = H Sigma H', without K; infinite without a Gaussian factor.
   [[nodiscard]] Vector row_variances() const;
   /// |H| x for x >= 0: what sums over the weights are made of before they cancel. An operator that only multiplies
@@ -112,6 +116,10 @@ class PriorGeometry {
 
  private:
   [[nodiscard]] Matrix covariance_times(const Matrix& x) const;
+  /// H R for rows H of weights in small blocks.
+  [[nodiscard]] Design block_rows(const Design& h) const;
+  /// Whether R is diagonal, so that it scales vectors.
+  [[nodiscard]] bool scales() const { return root_.size() > 0; }
   /// H Sigma H' for rows H of the distinct weights.
   [[nodiscard]] Matrix covariance_of(const Design& h) const;
   /// New rows of the model's weights as rows of the distinct ones, transposed.
@@ -130,11 +138,12 @@ class PriorGeometry {
   bool has_gaussian_;
   Vector mean_;
   std::optional<Vector> variances_;        // Of independent weights.
+  std::optional<SparseMatrix> blocks_;     // R of weights in small blocks.
   SharedMatrix covariance_;                // Sigma of a dense prior or process.
   std::optional<Matrix> rows_covariance_;  // K when it is not Sigma itself.
   Index rank_ = 0;
   bool is_whitened_ = false, rows_are_whitened_ = false;
-  Vector root_;             // Diagonal R of independent weights.
+  Vector root_;             // Diagonal R of independent weights; else empty.
   PivotedCholesky factor_;  // R of dense priors.
   Design whitened_;         // H where R is diagonal, H R otherwise; with entries.
 };

@@ -98,6 +98,12 @@ Index read_points(const JsonNode& node, const Model& model, PredictionPoints& po
   const auto* process = process_of(model.prior);
   const auto inputs = node.find("inputs");
   const auto design = node.find("design");
+  const Index beside = weights_beside_process(model.prior);
+  if (process != nullptr && beside > 0) {
+    points.inputs = node.at("inputs").matrix(process->inputs.cols());
+    points.design = read_design(node.at("design"), beside);
+    return points.inputs.rows();
+  }
   if (process != nullptr && (inputs || model.design.is_identity())) {
     if (design) {
       design->fail("a gp prior is predicted at inputs; give one of the two");

@@ -11,7 +11,7 @@ namespace gaussmith {
 namespace {
 
 KernelHandle read_terms(const JsonNode& node, const std::string& type) {
-  node.expect_fields({"type", "terms"});
+  node.expect_fields({"type", "terms", "columns"});
   const JsonNode list = node.at("terms");
   const std::size_t count = list.array_size();
   if (count == 0) {
@@ -38,7 +38,7 @@ KernelHandle read_family(const JsonNode& node, const std::string& type) {
     names.emplace_back("product");
     node.at("type").fail(fmt::format("unknown kernel {}; accepted: {}", in_quotes(type), list_of(names)));
   }
-  std::vector<std::string> fields = {"type"};
+  std::vector<std::string> fields = {"type", "columns"};
   for (const auto& argument : info->arguments) {
     fields.emplace_back(argument.name);
   }
@@ -53,23 +53,23 @@ KernelHandle read_family(const JsonNode& node, const std::string& type) {
   return make_kernel(type, arguments);
 }
 
+std::vector<Index> read_columns(const JsonNode& node) {
+  std::vector<Index> columns;
+  for (std::size_t i = 0; i < node.array_size(); ++i) {
+    columns.push_back(node.element(i).integer(0, max_declared_size));
+  }
+  return columns;
+}
+
 }  // namespace
 
 KernelHandle read_kernel(const JsonNode& node, Index columns) {
   const std::string type = node.at("type").text();
-  if (type == "sum" || type == "product") {
-    KernelHandle kernel = read_terms(node, type);
-    if (columns >= 0) {
-      try {
-        kernel->check_dimension(columns);
-      } catch (const InvalidInput& error) {
-        node.fail(error.what());
-      }
-    }
-    return kernel;
-  }
   try {
-    KernelHandle kernel = read_family(node, type);
+    KernelHandle kernel = type == "sum" || type == "product" ? read_terms(node, type) : read_family(node, type);
+    if (const auto chosen = node.find("columns")) {
+      kernel = on_columns(std::move(kernel), read_columns(*chosen));
+    }
     if (columns >= 0) {
       kernel->check_dimension(columns);
     }
@@ -82,6 +82,9 @@ KernelHandle read_kernel(const JsonNode& node, Index columns) {
 nlohmann::ordered_json kernel_json(const Kernel& kernel) {
   nlohmann::ordered_json out;
   out["type"] = std::string(kernel.name());
+  if (const auto columns = kernel.columns(); !columns.empty()) {
+    out["columns"] = columns;
+  }
   const auto terms = kernel.terms();
   if (!terms.empty()) {
     out["terms"] = nlohmann::ordered_json::array();

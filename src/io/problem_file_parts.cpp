@@ -47,6 +47,43 @@ GaussianProcess read_process(const JsonNode& node) {
   return process;
 }
 
+RandomEffects read_random_effects(const JsonNode& node) {
+  node.expect_fields({"levels", "sd", "correlation"});
+  RandomEffects term{.levels = node.at("levels").integer(1, max_declared_size),
+                     .sd = node.at("sd").number_or_numbers()};
+  if (const auto correlation = node.find("correlation")) {
+    term.correlation = correlation->number();
+  }
+  return term;
+}
+
+Additive read_additive(const JsonNode& node) {
+  node.expect_fields({"type", "fixed", "random", "process"});
+  Additive prior;
+  if (const auto fixed = node.find("fixed")) {
+    fixed->expect_fields({"mean", "sd", "scaled", "scale"});
+    prior.fixed.sd = fixed->at("sd").numbers();
+    prior.fixed.mean = read_mean(*fixed, prior.fixed.sd.size());
+    if (const auto scaled = fixed->find("scaled")) {
+      for (std::size_t j = 0; j < scaled->array_size(); ++j) {
+        prior.fixed.scaled.push_back(scaled->element(j).boolean());
+      }
+    }
+    if (const auto scale = fixed->find("scale")) {
+      prior.fixed.scale = scale->number();
+    }
+  }
+  if (const auto random = node.find("random")) {
+    for (std::size_t t = 0; t < random->array_size(); ++t) {
+      prior.random.push_back(read_random_effects(random->element(t)));
+    }
+  }
+  if (const auto process = node.find("process")) {
+    prior.process = read_process(*process);
+  }
+  return prior;
+}
+
 void expect_columns(const JsonNode& node, Index found, Index dimension) {
   if (found != dimension) {
     node.fail(fmt::format("has {} columns, but the prior has dimension {}", found, dimension));
@@ -69,11 +106,14 @@ Prior read_prior(const JsonNode& node) {
   if (type == "gp") {
     return read_process(node);
   }
+  if (type == "additive") {
+    return read_additive(node);
+  }
   if (type == "none") {
     node.expect_fields({"type", "dim"});
     return NoGaussian{node.at("dim").integer(1, max_declared_size)};
   }
-  const std::string accepted = "isotropic, diagonal, dense, gp or none";
+  const std::string accepted = "isotropic, diagonal, dense, gp, additive or none";
   if (type == "precision") {
     node.at("type").fail("sparse precision priors are not available yet; accepted: " + accepted);
   }
@@ -147,6 +187,28 @@ nlohmann::ordered_json prior_json(const Prior& prior) {
       return {{"type", "gp"}, {"inputs", matrix_json(p.inputs)}, {"kernel", kernel_json(*p.kernel)}, {"mean", p.mean}};
     }
     Json operator()(const NoGaussian& p) const { return {{"type", "none"}, {"dim", p.dimension}}; }
+    Json operator()(const Additive& p) const {
+      Json out = {{"type", "additive"}};
+      if (p.fixed.size() > 0) {
+        out["fixed"] = {{"mean", vector_json(p.fixed.mean)}, {"sd", vector_json(p.fixed.sd)}};
+        if (!p.fixed.scaled.empty()) {
+          out["fixed"]["scaled"] = p.fixed.scaled;
+          out["fixed"]["scale"] = p.fixed.scale;
+        }
+      }
+      out["random"] = Json::array();
+      for (const RandomEffects& term : p.random) {
+        Json entry = {{"levels", term.levels}, {"sd", vector_json(term.sd)}};
+        if (term.correlation) {
+          entry["correlation"] = *term.correlation;
+        }
+        out["random"].push_back(std::move(entry));
+      }
+      if (p.process) {
+        out["process"] = (*this)(*p.process);
+      }
+      return out;
+    }
     Json operator()(const SparsePrecision&) const {
       throw InvalidModel("sparse precision priors cannot be written yet");
     }

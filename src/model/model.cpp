@@ -63,9 +63,7 @@ void check_finite(const Vector& values, const char* what) {
 
 Index Model::dimension() const { return dimension_of(prior); }
 
-double Parameter::on_scale() const {
-  return scale == ParameterScale::logarithm ? std::log(value) : std::atanh(value);
-}
+double Parameter::on_scale() const { return scale == ParameterScale::logarithm ? std::log(value) : std::atanh(value); }
 
 double value_on(ParameterScale scale, double place) {
   return scale == ParameterScale::logarithm ? std::exp(place) : std::tanh(place);

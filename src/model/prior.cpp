@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace gaussmith {
@@ -88,15 +89,103 @@ void check(const SparsePrecision&) {
   refuse_model("prior: a sparse precision is not available yet; use isotropic, diagonal, dense, gp or none");
 }
 
+void check(const Additive& p) {
+  const FixedEffects& fixed = p.fixed;
+  check_finite(fixed.mean, "prior.fixed.mean");
+  if (fixed.sd.size() != fixed.size())
+    refuse_model(fmt::format("prior.fixed has {} sds for {} coefficients", fixed.sd.size(), fixed.size()));
+  if (!fixed.scaled.empty() && static_cast<Index>(fixed.scaled.size()) != fixed.size())
+    refuse_model(
+        fmt::format("prior.fixed.scaled has {} entries for {} coefficients", fixed.scaled.size(), fixed.size()));
+  if (!(fixed.scale > 0.0) || !std::isfinite(fixed.scale))
+    refuse_model(fmt::format("prior.scale must be positive and finite, found {}", fixed.scale));
+  for (Index j = 0; j < fixed.size(); ++j)
+    if (!(fixed.variance(j) > 0.0) || !std::isfinite(fixed.variance(j)))
+      refuse_model(fmt::format("prior.fixed.sd[{}] must be positive and finite, found {}", j, fixed.sd(j)));
+  for (std::size_t t = 0; t < p.random.size(); ++t) {
+    const RandomEffects& term = p.random[t];
+    if (term.levels < 1 || term.effects() < 1 || term.effects() > 2)
+      refuse_model(
+          fmt::format("random[{}] has {} levels and {} effects; expected at least one level and one or two "
+                      "effects",
+                      t, term.levels, term.effects()));
+    for (const double sd : term.sd)
+      if (!(sd > 0.0) || !std::isfinite(sd * sd) || sd * sd == 0.0)
+        refuse_model(fmt::format("random[{}].sd must be positive and finite, found {}", t, sd));
+    if (term.correlation && (term.effects() != 2 || !(std::abs(*term.correlation) < 1.0)))
+      refuse_model(fmt::format("random[{}].correlation must be between -1 and 1 and belong to two effects, found {}", t,
+                               *term.correlation));
+  }
+  if (p.process) check(*p.process);
+  check_dimension(dimension_of(Prior(p)), "prior");
+}
+
 const std::string kernel_prefix = "kernel.";
 constexpr std::string_view variance_name = "prior.variance";
+constexpr const char* scale_name = "prior.scale";
+
+bool has_scale(const FixedEffects& fixed) {
+  return std::find(fixed.scaled.begin(), fixed.scaled.end(), true) != fixed.scaled.end();
+}
+
+std::string random_sd_name(std::size_t term, const RandomEffects& effects, Index effect) {
+  return effects.effects() == 1 ? fmt::format("random[{}].sd", term) : fmt::format("random[{}].sd[{}]", term, effect);
+}
+
+std::string correlation_name(std::size_t term) { return fmt::format("random[{}].correlation[1][0]", term); }
+
+bool has_blocks(const Additive& p) {
+  return std::any_of(p.random.begin(), p.random.end(),
+                     [](const RandomEffects& r) { return r.correlation.has_value(); });
+}
+
+/// The lower Cholesky factor of C.
+Matrix root_of(const RandomEffects& term) {
+  Matrix root = term.sd.asDiagonal();
+  if (term.correlation) {
+    root(1, 0) = term.sd(1) * *term.correlation;
+    root(1, 1) = term.sd(1) * std::sqrt((1.0 - *term.correlation) * (1.0 + *term.correlation));
+  }
+  return root;
+}
+
+/// tr(M dC) for the parameters of one group, M summed over its levels.
+void add_group_gradient(std::size_t term, const RandomEffects& effects, const Matrix& m, ParameterGradient& gradient) {
+  // d C / d log sd_e = E_e C + C E_e.
+  const Matrix mc = m * effects.covariance();
+  for (Index e = 0; e < effects.effects(); ++e) gradient[random_sd_name(term, effects, e)] = 2.0 * mc(e, e);
+  if (effects.correlation) {
+    const double slope = (1.0 - *effects.correlation) * (1.0 + *effects.correlation);
+    gradient[correlation_name(term)] = 2.0 * m(1, 0) * effects.sd(0) * effects.sd(1) * slope;
+  }
+}
 
 }  // namespace
+
+double FixedEffects::variance(Index j) const {
+  const double own = sd(j) * (is_scaled(j) ? scale : 1.0);
+  return own * own;
+}
+
+Matrix RandomEffects::covariance() const {
+  const Matrix root = root_of(*this);
+  return root * root.transpose();
+}
+
+Index Additive::first_of(std::size_t term) const {
+  Index first = fixed.size();
+  for (std::size_t t = 0; t < term; ++t) first += random[t].size();
+  return first;
+}
+
+Index Additive::weights() const { return first_of(random.size()); }
 
 Index dimension_of(const Prior& prior) {
   return std::visit(
       Overloaded{[](const GaussianProcess& p) { return p.inputs.rows(); },
-                 [](const NoGaussian& p) { return p.dimension; }, [](const auto& p) { return p.mean.size(); }},
+                 [](const NoGaussian& p) { return p.dimension; },
+                 [](const Additive& p) { return p.weights() + (p.process ? p.process->inputs.rows() : 0); },
+                 [](const auto& p) { return p.mean.size(); }},
       prior);
 }
 
@@ -104,13 +193,27 @@ Vector mean_of(const Prior& prior) {
   return std::visit(
       Overloaded{[](const GaussianProcess& p) -> Vector { return Vector::Constant(p.inputs.rows(), p.mean); },
                  [](const NoGaussian& p) -> Vector { return Vector::Zero(p.dimension); },
+                 [](const Additive& p) -> Vector {
+                   Vector mean = Vector::Zero(dimension_of(p));
+                   mean.head(p.fixed.size()) = p.fixed.mean;
+                   if (p.process) mean.tail(p.process->inputs.rows()).setConstant(p.process->mean);
+                   return mean;
+                 },
                  [](const auto& p) -> Vector { return p.mean; }},
       prior);
 }
 
 bool has_gaussian(const Prior& prior) { return !std::holds_alternative<NoGaussian>(prior); }
 
-const GaussianProcess* process_of(const Prior& prior) { return std::get_if<GaussianProcess>(&prior); }
+const GaussianProcess* process_of(const Prior& prior) {
+  if (const auto* p = std::get_if<Additive>(&prior)) return p->process ? &*p->process : nullptr;
+  return std::get_if<GaussianProcess>(&prior);
+}
+
+Index weights_beside_process(const Prior& prior) {
+  const auto* p = std::get_if<Additive>(&prior);
+  return p != nullptr ? p->weights() : 0;
+}
 
 std::optional<Vector> independent_variances(const Prior& prior) {
   using Variances = std::optional<Vector>;
@@ -119,12 +222,44 @@ std::optional<Vector> independent_variances(const Prior& prior) {
           [](const Isotropic& p) -> Variances { return Vector::Constant(p.mean.size(), p.variance); },
           [](const Diagonal& p) -> Variances { return p.variance; },
           [](const DenseGaussian&) -> Variances { return {}; }, [](const GaussianProcess&) -> Variances { return {}; },
-          [](const NoGaussian&) -> Variances { return {}; }, [](const SparsePrecision&) -> Variances { return {}; }},
+          [](const NoGaussian&) -> Variances { return {}; }, [](const SparsePrecision&) -> Variances { return {}; },
+          [](const Additive& p) -> Variances {
+            if (p.process || has_blocks(p)) return {};
+            Vector variances(p.weights());
+            for (Index j = 0; j < p.fixed.size(); ++j) variances(j) = p.fixed.variance(j);
+            for (std::size_t t = 0; t < p.random.size(); ++t) {
+              const RandomEffects& term = p.random[t];
+              variances.segment(p.first_of(t), term.size()) = term.sd.cwiseAbs2().replicate(term.levels, 1);
+            }
+            return variances;
+          }},
       prior);
 }
 
+std::optional<SparseMatrix> block_root(const Prior& prior) {
+  const auto* p = std::get_if<Additive>(&prior);
+  if (p == nullptr || p->process || !has_blocks(*p)) return {};
+  std::vector<Eigen::Triplet<double>> entries;
+  for (Index j = 0; j < p->fixed.size(); ++j)
+    entries.emplace_back(static_cast<int>(j), static_cast<int>(j), std::sqrt(p->fixed.variance(j)));
+  for (std::size_t t = 0; t < p->random.size(); ++t) {
+    const RandomEffects& term = p->random[t];
+    const Matrix root = root_of(term);
+    for (Index level = 0; level < term.levels; ++level) {
+      const Index first = p->first_of(t) + level * term.effects();
+      for (Index i = 0; i < root.rows(); ++i)
+        for (Index j = 0; j <= i; ++j)
+          if (root(i, j) != 0.0)
+            entries.emplace_back(static_cast<int>(first + i), static_cast<int>(first + j), root(i, j));
+    }
+  }
+  SparseMatrix out(p->weights(), p->weights());
+  out.setFromTriplets(entries.begin(), entries.end());
+  return out;
+}
+
 bool has_dense_covariance(const Prior& prior) {
-  return std::holds_alternative<DenseGaussian>(prior) || std::holds_alternative<GaussianProcess>(prior);
+  return std::holds_alternative<DenseGaussian>(prior) || process_of(prior) != nullptr;
 }
 
 SharedMatrix dense_covariance(const Prior& prior, int threads) {
@@ -132,6 +267,24 @@ SharedMatrix dense_covariance(const Prior& prior, int threads) {
     Matrix k;
     p->kernel->gram(p->inputs, k, threads);
     return k;
+  }
+  if (const auto* p = std::get_if<Additive>(&prior)) {
+    const Index weights = p->weights();
+    Additive beside = *p;
+    beside.process.reset();
+    Matrix sigma = Matrix::Zero(dimension_of(prior), dimension_of(prior));
+    if (const auto variances = independent_variances(beside)) {
+      sigma.diagonal().head(weights) = *variances;
+    } else {
+      const SparseMatrix root = *block_root(beside);
+      sigma.topLeftCorner(weights, weights) = Matrix(root) * root.transpose();
+    }
+    if (p->process) {
+      Matrix k;
+      p->process->kernel->gram(p->process->inputs, k, threads);
+      sigma.bottomRightCorner(k.rows(), k.cols()) = k;
+    }
+    return sigma;
   }
   const auto& given = std::get<DenseGaussian>(prior).covariance;
   if (*given == given->transpose()) return given;
@@ -144,7 +297,8 @@ double bytes_of(const Prior& prior) {
                  [](const Diagonal& p) { return p.mean.size() + p.variance.size(); },
                  [](const DenseGaussian& p) { return p.mean.size() + p.covariance.size(); },
                  [](const GaussianProcess& p) { return p.inputs.size(); }, [](const NoGaussian&) { return Index{0}; },
-                 [](const SparsePrecision& p) { return p.mean.size() + 2 * p.precision.nonZeros(); }},
+                 [](const SparsePrecision& p) { return p.mean.size() + 2 * p.precision.nonZeros(); },
+                 [](const Additive& p) { return 2 * p.fixed.size() + (p.process ? p.process->inputs.size() : 0); }},
       prior);
   return 8.0 * static_cast<double>(doubles);
 }
@@ -158,18 +312,41 @@ std::vector<Parameter> parameters_of(const Prior& prior) {
   if (const GaussianProcess* p = process_of(prior))
     for (const KernelParameter& k : p->kernel->parameters()) all.push_back({kernel_prefix + k.name, k.value, true});
   if (const auto* p = std::get_if<Isotropic>(&prior)) all.push_back({std::string(variance_name), p->variance, true});
+  if (const auto* p = std::get_if<Additive>(&prior)) {
+    for (std::size_t t = 0; t < p->random.size(); ++t) {
+      const RandomEffects& term = p->random[t];
+      for (Index e = 0; e < term.effects(); ++e) all.push_back({random_sd_name(t, term, e), term.sd(e), true});
+      if (term.correlation) all.push_back({correlation_name(t), *term.correlation, true, ParameterScale::inverse_tanh});
+    }
+    if (has_scale(p->fixed)) all.push_back({scale_name, p->fixed.scale, true});
+  }
   return all;
 }
 
 Prior with_parameters(const Prior& prior, const std::function<const double*(const std::string&)>& value) {
   Prior changed = prior;
-  if (auto* p = std::get_if<GaussianProcess>(&changed)) {
+  const auto change_kernel = [&](GaussianProcess& p) {
     std::vector<double> numbers;
-    for (const KernelParameter& k : p->kernel->parameters()) {
+    for (const KernelParameter& k : p.kernel->parameters()) {
       const double* given = value(kernel_prefix + k.name);
       numbers.push_back(given ? *given : k.value);
     }
-    p->kernel = p->kernel->with_parameters(numbers);
+    p.kernel = p.kernel->with_parameters(numbers);
+  };
+  if (auto* p = std::get_if<GaussianProcess>(&changed)) change_kernel(*p);
+  if (auto* p = std::get_if<Additive>(&changed)) {
+    if (p->process) change_kernel(*p->process);
+    if (const double* given = value(scale_name)) p->fixed.scale = *given;
+    for (std::size_t t = 0; t < p->random.size(); ++t) {
+      RandomEffects& term = p->random[t];
+      for (Index e = 0; e < term.effects(); ++e)
+        if (const double* given = value(random_sd_name(t, term, e))) term.sd(e) = *given;
+      if (const double* given = value(correlation_name(t))) term.correlation = *given;
+    }
+    // The inputs have not changed: only what the parameters are part of is looked at again.
+    Additive weights = *p;
+    weights.process.reset();
+    if (weights.weights() > 0) check(weights);
   }
   if (auto* p = std::get_if<Isotropic>(&changed)) {
     if (const double* given = value(std::string(variance_name))) p->variance = *given;
@@ -184,9 +361,46 @@ std::string_view scale_parameter(const Prior& prior) {
 
 bool has_entry_parameters(const Prior& prior) { return process_of(prior) != nullptr; }
 
+bool has_block_parameters(const Prior& prior) {
+  const auto* p = std::get_if<Additive>(&prior);
+  return p != nullptr && !p->process;
+}
+
+void add_block_gradient(const Prior& prior, const std::function<Matrix(Index, Index)>& block,
+                        ParameterGradient& gradient) {
+  const auto& p = std::get<Additive>(prior);
+  if (has_scale(p.fixed)) {
+    double& slope = gradient[scale_name];
+    slope = 0.0;
+    for (Index j = 0; j < p.fixed.size(); ++j)
+      if (p.fixed.is_scaled(j)) slope += 2.0 * p.fixed.variance(j) * block(j, 1)(0, 0);
+  }
+  for (std::size_t t = 0; t < p.random.size(); ++t) {
+    const RandomEffects& term = p.random[t];
+    Matrix m = Matrix::Zero(term.effects(), term.effects());
+    for (Index level = 0; level < term.levels; ++level)
+      m += block(p.first_of(t) + level * term.effects(), term.effects());
+    add_group_gradient(t, term, m, gradient);
+  }
+}
+
 void add_entry_gradient(const Prior& prior, const Matrix& weights, int threads, ParameterGradient& gradient) {
-  const auto& process = std::get<GaussianProcess>(prior);
-  const Vector kernel = process.kernel->contract(process.inputs, weights, threads);
+  if (std::holds_alternative<Additive>(prior)) {
+    add_block_gradient(
+        prior,
+        [&](Index first, Index size) {
+          Matrix m = weights.block(first, first, size, size).triangularView<Eigen::Lower>();
+          m.triangularView<Eigen::StrictlyUpper>() = m.transpose();
+          return m;
+        },
+        gradient);
+  }
+  const GaussianProcess& process = *process_of(prior);
+  const Index values = process.inputs.rows();
+  const Vector kernel =
+      weights.rows() == values
+          ? process.kernel->contract(process.inputs, weights, threads)
+          : process.kernel->contract(process.inputs, weights.bottomRightCorner(values, values), threads);
   const auto parameters = process.kernel->parameters();
   for (std::size_t p = 0; p < parameters.size(); ++p)
     gradient[kernel_prefix + parameters[p].name] = kernel(static_cast<Index>(p));

@@ -18,11 +18,15 @@ using ParameterGradient = std::map<std::string, double, std::less<>>;
 /// The mean of w; zero without a Gaussian factor.
 [[nodiscard]] Vector mean_of(const Prior& prior);
 [[nodiscard]] bool has_gaussian(const Prior& prior);
-/// The process whose values are w, or null.
+/// The process whose values are w or its last part, or null.
 [[nodiscard]] const GaussianProcess* process_of(const Prior& prior);
+/// How many weights stand beside the process: those that new points have rows for besides their inputs.
+[[nodiscard]] Index weights_beside_process(const Prior& prior);
 
 /// The diagonal of Sigma where that is all of it, otherwise nothing.
 [[nodiscard]] std::optional<Vector> independent_variances(const Prior& prior);
+/// R with Sigma = R R' where Sigma consists of small blocks, and so does R; nothing for other priors.
+[[nodiscard]] std::optional<SparseMatrix> block_root(const Prior& prior);
 /// Whether Sigma is a dense D x D matrix: what costs D^2 memory and D^3 flops.
 [[nodiscard]] bool has_dense_covariance(const Prior& prior);
 /// That matrix, exactly symmetric; a covariance that was given is shared, not copied. Cost of a kernel matrix.
@@ -47,5 +51,11 @@ void validate(const Prior& prior);
 [[nodiscard]] bool has_entry_parameters(const Prior& prior);
 /// Puts tr(M dSigma / d log(parameter)) for each of those; only the lower triangle of M is meant.
 void add_entry_gradient(const Prior& prior, const Matrix& weights, int threads, ParameterGradient& gradient);
+
+/// Whether Sigma consists of small blocks with parameters of their own, so that M is needed in these blocks alone.
+[[nodiscard]] bool has_block_parameters(const Prior& prior);
+/// The same gradient; `block(first, size)` gives M for weights [first, first + size).
+void add_block_gradient(const Prior& prior, const std::function<Matrix(Index, Index)>& block,
+                        ParameterGradient& gradient);
 
 }  // namespace gaussmith

@@ -10,6 +10,11 @@ namespace gaussmith {
 
 namespace {
 
+void check_rows(const Design& rows) {
+  if (rows.first_not_finite().first >= 0)
+    throw InvalidModel("predict: design holds a value that is not a finite number");
+}
+
 /// Where the points are, in the prior's terms.
 NewPoints where(const PredictionPoints& points, const PriorGeometry& geometry) {
   if (points.inputs.size() > 0) {
@@ -19,14 +24,21 @@ NewPoints where(const PredictionPoints& points, const PriorGeometry& geometry) {
       throw InvalidModel(fmt::format("predict: inputs have {} columns, but the process was trained on {}",
                                      points.inputs.cols(), process->inputs.cols()));
     if (!points.inputs.allFinite()) throw InvalidModel("predict: inputs hold a value that is not a finite number");
-    return NewInputs{&points.inputs};
+    const Index beside = weights_beside_process(geometry.prior());
+    if (beside == 0) return NewInputs{&points.inputs};
+    if (!points.design || points.design->is_identity() || points.design->cols() != beside ||
+        points.design->rows() != points.inputs.rows())
+      throw InvalidModel(fmt::format(
+          "predict: the model has {} weights beside its process; give as many rows of a design for them as inputs",
+          beside));
+    check_rows(*points.design);
+    return NewInputs{&points.inputs, points.design};
   }
   const Design rows = points.design ? *points.design : Design(Matrix(0, geometry.dimension()));
   if (!rows.is_identity() && rows.rows() > 0 && rows.cols() != geometry.dimension())
     throw InvalidModel(
         fmt::format("predict: design has {} columns, but the model has {} weights", rows.cols(), geometry.dimension()));
-  if (rows.first_not_finite().first >= 0)
-    throw InvalidModel("predict: design holds a value that is not a finite number");
+  check_rows(rows);
   return NewRows{rows};
 }
 
@@ -62,6 +74,9 @@ Prediction predict_points(const PredictionPoints& points, const PosteriorLaw& la
     throw InvalidModel(
         fmt::format("predict: offset has {} entries, but there are {} points", points.offset.size(), count));
   if (!points.offset.allFinite()) throw InvalidModel("predict: offset holds a value that is not a finite number");
+  if (points.variance.size() != 0 &&
+      (points.variance.size() != count || !(points.variance.array() >= 0.0).all() || !points.variance.allFinite()))
+    throw InvalidModel(fmt::format("predict: variance needs {} finite numbers that are not negative", count));
   if (points.block < 0 || points.block >= static_cast<int>(prototypes.size()))
     throw InvalidModel(fmt::format("predict: there is no block {}; the model has {}", points.block, prototypes.size()));
 
@@ -79,6 +94,7 @@ Prediction predict_points(const PredictionPoints& points, const PosteriorLaw& la
 
   Marginals latent = law.predict(at);
   if (points.offset.size() > 0) latent.mean += points.offset;
+  if (points.variance.size() > 0) latent.variance += points.variance;
   return {std::move(latent), std::move(likelihood), std::move(missing)};
 }
 
