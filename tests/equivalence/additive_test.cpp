@@ -40,7 +40,7 @@ Case make_case(Parts parts, Index rows) {
   if (parts == with_process) {
     c.prior.process = GaussianProcess{
         random_matrix(rows, 2, 31),
-        sum({on_columns(make_kernel("se", {{"lengthscale", {0.9}}}), {1}), make_kernel("linear")}), 0.4};
+        sum({on_columns(make_kernel("matern12", {{"lengthscale", {0.9}}}), {1}), make_kernel("linear")}), 0.4};
     c.prior.process->kernel->gram(c.prior.process->inputs, k);
     blocks.push_back(k);
   }
@@ -91,7 +91,7 @@ TEST_P(AdditivePrior, IsTheDenseGaussianThatItIs) {
                        (form == CoreForm::precision ? " precision" : " covariance"));
           const Posterior a = infer(model, method, {.form = form});
           const Posterior b = infer(dense, method, {.form = form});
-          ASSERT_TRUE(a.report().converged());
+          ASSERT_TRUE(a.report().converged()) << a.report().brief();
           EXPECT_NEAR(a.log_evidence().value, b.log_evidence().value, 1e-8);
           EXPECT_LT((a.latent().mean - b.latent().mean).norm(), 1e-6);
           EXPECT_LT((a.latent().variance - b.latent().variance).norm(), 1e-6);
