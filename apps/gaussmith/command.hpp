@@ -46,6 +46,9 @@ void add_common(CLI::App& app, CommonOptions& common, bool computes);
 /// Control characters become spaces: messages may quote what a file holds.
 [[nodiscard]] std::string one_line(std::string_view text);
 
+/// A cell of a CSV file, quoted where it must be.
+[[nodiscard]] std::string csv_text(const std::string& text);
+
 /// "1 row", "7 rows".
 [[nodiscard]] std::string plural(std::int64_t count, std::string_view noun);
 

@@ -110,6 +110,7 @@ Command add_evaluate(CLI::App& root, CommonOptions& common) {
       ->required()
       ->type_name("FILE");
   app->add_flag("--drop-missing", arguments->drop_missing, "Leave out rows with missing cells");
+  add_saved_options(*app, *arguments);
   add_common(*app, common, true);
   app->footer(
       "Two classes: error rate, Brier score, reliability table of ten bins and the expected calibration error.\n"

@@ -74,7 +74,6 @@ Prepared prepare_table(const FitArguments& arguments, const Settings& settings) 
   const FeatureCoding& features = built.coding.features;
   summary.feature_names = features.is_sparse ? std::vector<std::string>{} : features.names();
   summary.new_table = features.is_sparse ? "new.svm" : "new.csv";
-  summary.intercept = built.coding.intercept;
   summary.data_line = data_in_words(arguments.table.data, options, built);
   summary.model_line = model_in_words(options, built);
   prepared.model = std::move(built.model);
@@ -123,6 +122,29 @@ std::optional<Scores> training_scores(const Posterior& posterior) {
   return score(Prediction(posterior.latent(), block), block->responses());
 }
 
+/// Coefficients and effects of groups, where the model has them.
+struct Effects {
+  std::vector<Coefficient> coefficients;
+  std::vector<GroupEffects> groups;
+};
+
+Effects find_effects(const Prepared& prepared, const Fitted& fitted, const FitArguments& arguments) {
+  if (!arguments.problem.empty() || !fitted.usable()) {
+    return {};
+  }
+  return {coefficients(fitted.posterior(), prepared.coding, arguments.level),
+          group_effects(fitted.posterior(), prepared.coding)};
+}
+
+std::string coefficient_csv(const std::vector<Coefficient>& all) {
+  std::string out = "name,mean,sd,lower,upper,ratio\n";
+  for (const Coefficient& c : all) {
+    out += fmt::format("{},{},{},{},{},{}\n", csv_text(c.name), c.mean, c.sd, c.lower, c.upper,
+                       c.ratio ? fmt::format("{}", *c.ratio) : "");
+  }
+  return out;
+}
+
 /// Exit code, notes and warnings; the output comes later.
 Outcome judge(const Prepared& prepared, const Fitted& fitted) {
   const Report& report = fitted.posterior().report();
@@ -144,8 +166,11 @@ Outcome judge(const Prepared& prepared, const Fitted& fitted) {
   return outcome;
 }
 
-std::string to_json(const Prepared& prepared, const Fitted& fitted, const FitArguments& arguments) {
+std::string to_json(const Prepared& prepared, const Fitted& fitted, const FitArguments& arguments,
+                    const Effects& effects) {
   ResultContent content;
+  content.coefficients = effects.coefficients;
+  content.groups = effects.groups;
   content.prediction = prepared.prediction ? &*prepared.prediction : nullptr;
   content.learning = fitted.learning();
   content.leave_one_out = arguments.leave_one_out;
@@ -155,7 +180,10 @@ std::string to_json(const Prepared& prepared, const Fitted& fitted, const FitArg
   return result_json(fitted.posterior(), content);
 }
 
-std::string to_text(FitSummary summary, const Fitted& fitted, const FitArguments& arguments) {
+std::string to_text(FitSummary summary, const Fitted& fitted, const FitArguments& arguments, const Effects& effects) {
+  summary.coefficients = effects.coefficients;
+  summary.groups = effects.groups;
+  summary.level = arguments.level;
   summary.posterior = &fitted.posterior();
   summary.learning = fitted.learning();
   summary.training = training_scores(fitted.posterior());
@@ -188,7 +216,17 @@ Outcome run_fit(const FitArguments& arguments, const CommonOptions& common) {
   if (!arguments.save.empty() && !fitted.usable()) {
     outcome.warnings.push_back("no model was saved: there is no usable fit");
   }
-  outcome.output = common.json ? to_json(prepared, fitted, arguments) : to_text(prepared.summary, fitted, arguments);
+  const Effects effects = find_effects(prepared, fitted, arguments);
+  if (!arguments.coefficients.empty() && effects.coefficients.empty()) {
+    throw InvalidOption("--coefficients: the model has none; give --prior isotropic, fixed effects or --formula");
+  }
+  outcome.output = common.json ? to_json(prepared, fitted, arguments, effects)
+                               : to_text(prepared.summary, fitted, arguments, effects);
+  if (!arguments.coefficients.empty()) {
+    const std::string table = coefficient_csv(effects.coefficients);
+    begin_writing();
+    write_file(arguments.coefficients, table);
+  }
   // Last, so that whatever fails before leaves no file behind.
   if (!arguments.save.empty() && fitted.usable()) {
     const std::string saved = format_saved_model(fitted.saved(std::move(prepared.coding)));

@@ -26,10 +26,30 @@ void add_table_options(CLI::App& app, TableArguments& table) {
   add("--categorical", table.categorical, "Columns whose numbers are names of categories, a,b,c", "COLUMNS")
       ->delimiter(',');
   add("--likelihood", model.likelihood, "One of `gaussmith likelihoods`", "NAME");
-  add("--prior", model.prior, "gp (with --kernel) or isotropic (a linear model with an intercept)", "NAME")
-      ->check(CLI::IsMember({"gp", "isotropic"}));
+  add("--formula", model.formula,
+      "The model in lme4's notation, instead of --target, --features, --prior, --kernel, --random: "
+      "\"y ~ age + sex + (1|patient) + gp(time)\"",
+      "TEXT");
+  add("--prior", model.prior, "gp (with --kernel) or isotropic, also called linear (a linear model with an intercept)",
+      "NAME")
+      ->check(CLI::IsMember({"gp", "isotropic", "linear"}));
   add("--kernel", model.kernel,
-      "One of `gaussmith kernels`; NAME-ard has one length-scale a feature; + and * join (default: se)", "NAME");
+      "One of `gaussmith kernels`; NAME-ard has one length-scale a feature; NAME(a,b) sees these columns alone; + and "
+      "* "
+      "join (default: se)",
+      "NAME");
+  add("--random", model.random,
+      "Effects of the levels of a group: 1|group, x|group (intercept and slope), x||group, 0 + x|group; may be "
+      "repeated",
+      "TERM")
+      ->expected(1)
+      ->take_all();
+  add("--coefficient-prior", table.coefficient_priors,
+      "NAME=MEAN,SD: prior of a coefficient on the scale of its column (default: from the scale of the data); may be "
+      "repeated",
+      "NAME=MEAN,SD")
+      ->expected(1)
+      ->take_all();
   add("--mean", table.mean, "Constant mean of the gp: a number, or auto for the level of the data (default: 0)",
       "VALUE");
   for (const ColumnArgument& argument : column_arguments()) {
@@ -85,6 +105,10 @@ TableModelOptions TableArguments::options(const std::vector<Assignment>& paramet
       all.argument_columns[argument] = column;
     }
   }
+  for (const Assignment& prior : parse_assignments("--coefficient-prior", coefficient_priors)) {
+    const auto shape = prior.numbers(2, "NAME=MEAN,SD");
+    all.coefficient_priors.push_back({prior.name, shape[0], shape[1]});
+  }
   for (const Assignment& assignment : parameters) {
     all.parameters.push_back({.name = assignment.name, .text = assignment.value});
   }
@@ -99,6 +123,12 @@ void add_fit_options(CLI::App& app, FitArguments& arguments) {
       ->type_name("FILE");
   add_inference_options(app, arguments);
   app.add_option("--save", arguments.save, "Write the fitted model here, for predict and evaluate")->type_name("FILE");
+  app.add_option("--coefficients", arguments.coefficients,
+                 "Write the coefficients here as CSV: name, mean, sd, lower, upper, ratio")
+      ->type_name("FILE");
+  app.add_option("--level", arguments.level, "Mass of the intervals of coefficients (default: 0.95)")
+      ->check(CLI::Range(0.001, 0.999))
+      ->type_name("LEVEL");
   app.add_flag("--loo", arguments.leave_one_out,
                "Add leave-one-out predictions: every row's log predictive density given the others, without refitting");
 }
@@ -109,6 +139,9 @@ void check_usage(const FitArguments& arguments) {
   }
   if (arguments.problem.empty() && arguments.table.model.likelihood.empty()) {
     throw InvalidOption("--likelihood is missing; gaussmith likelihoods lists them");
+  }
+  if (!arguments.coefficients.empty() && !arguments.problem.empty()) {
+    throw InvalidOption("--coefficients belongs to a table; the weights of a problem are in --json");
   }
   for (const CLI::Option* option : arguments.table_options) {
     if (!arguments.problem.empty() && option->count() > 0) {

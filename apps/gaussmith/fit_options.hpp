@@ -17,6 +17,7 @@ struct TableArguments {
   std::vector<std::string> categorical;
   std::string mean = "0";                               ///< A number or auto.
   bool no_intercept = false;                            ///< The option is the negation of the field.
+  std::vector<std::string> coefficient_priors;          ///< NAME=MEAN,SD
   std::map<std::string, std::string> argument_columns;  ///< All that the catalogue knows; empty where not given.
   TableModelOptions model = {.spelling = Spelling::command_line};
 
@@ -33,6 +34,8 @@ struct FitArguments {
   LearnArguments learning;
   std::string form = "auto";
   std::string save;
+  std::string coefficients;  ///< Where to write them as CSV.
+  double level = 0.95;       ///< Of their intervals.
   bool leave_one_out = false;
   std::vector<CLI::Option*> table_options;  ///< None of them goes with --problem.
 };

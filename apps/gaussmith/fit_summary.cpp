@@ -14,7 +14,7 @@ namespace gaussmith::app {
 namespace {
 
 constexpr int label_width = 12;
-constexpr Index most_weights = 20;
+constexpr std::size_t most_coefficients = 200;
 constexpr std::size_t most_parameters = 40;
 constexpr std::size_t most_names = 8;
 
@@ -150,18 +150,54 @@ std::string parameter_table(const FitSummary& summary) {
   return out;
 }
 
-std::string weight_table(const FitSummary& summary) {
-  const Model& model = summary.posterior->model();
-  if (!std::holds_alternative<Isotropic>(model.prior) || summary.feature_names.empty() ||
-      model.dimension() > most_weights) {
+/// What exp(coefficient) is the ratio of.
+std::string ratio_name(const Posterior& posterior) {
+  const std::string& likelihood = posterior.model().sites.front()->traits().name;
+  if (likelihood.ends_with("-logit")) {
+    return "odds ratio";
+  }
+  if (likelihood == "weibull") {
+    return "hazard ratio";
+  }
+  return likelihood == "poisson" || likelihood == "negative-binomial" ? "rate ratio" : "ratio of means";
+}
+
+std::string coefficient_table(const FitSummary& summary) {
+  if (summary.coefficients.empty()) {
     return {};
   }
-  const Marginals weights = summary.posterior->weights();
-  std::string out = fmt::format("{:<{}}posterior mean and standard deviation\n", "Weights", label_width);
-  for (Index i = 0; i < weights.mean.size(); ++i) {
-    const Index feature = i - (summary.intercept ? 1 : 0);
-    const std::string name = feature < 0 ? "(intercept)" : summary.feature_names[static_cast<std::size_t>(feature)];
-    out += fmt::format("  {:<28} {:>10.4g}  +- {:.3g}\n", name, weights.mean[i], std::sqrt(weights.variance[i]));
+  std::size_t width = 12;
+  for (const Coefficient& c : summary.coefficients) {
+    width = std::max(width, std::min<std::size_t>(28, c.name.size()));
+  }
+  const bool ratios = std::any_of(summary.coefficients.begin(), summary.coefficients.end(),
+                                  [](const Coefficient& c) { return c.ratio.has_value(); });
+  std::string out = fmt::format("{:<{}}on the scale of the columns\n", "Coefficients", label_width + 2);
+  out += fmt::format("  {:<{}} {:>11} {:>10} {:>23}{}\n", "", width, "mean", "sd",
+                     fmt::format("{:.4g} % interval", 100.0 * summary.level),
+                     ratios ? fmt::format(" {:>14}", ratio_name(*summary.posterior)) : "");
+  std::size_t shown = 0;
+  for (const Coefficient& c : summary.coefficients) {
+    if (shown++ == most_coefficients) {
+      out += fmt::format("  ... and {} more (all with --coefficients FILE or --json)\n",
+                         summary.coefficients.size() - most_coefficients);
+      break;
+    }
+    out += fmt::format("  {:<{}} {:>11.5g} {:>10.4g} {:>11.4g} {:>11.4g}{}\n", c.name, width, c.mean, c.sd, c.lower,
+                       c.upper, c.ratio ? fmt::format(" {:>14.4g}", *c.ratio) : "");
+  }
+  return out;
+}
+
+std::string group_table(const FitSummary& summary) {
+  std::string out;
+  for (const GroupEffects& group : summary.groups) {
+    std::string text =
+        fmt::format("{}: {}", group.term, plural(static_cast<std::int64_t>(group.levels.size()), "level"));
+    for (const auto& effect : group.effects) {
+      text += fmt::format(", {} sd {:.5g}", effect.name, effect.sd);
+    }
+    line(out, out.empty() ? "Groups" : "", text);
   }
   return out;
 }
@@ -184,23 +220,43 @@ std::string left_out_line(const Vector& log_density) {
 
 }  // namespace
 
+namespace {
+
+/// "2 features (age, sex)", the first few by name.
+std::string named(const std::vector<std::string>& names, std::string_view noun) {
+  const auto shown = std::min(names.size(), most_names);
+  return fmt::format("{} ({}{})", plural(static_cast<std::int64_t>(names.size()), noun),
+                     fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+                     names.size() > most_names ? ", ..." : "");
+}
+
+}  // namespace
+
 std::string data_in_words(const std::string& data, const TableModelOptions& options, const TableModel& built) {
-  const FeatureCoding& features = built.coding.features;
-  std::string text =
-      fmt::format("{}: {}, {}", data, plural(built.model.rows(), "row"), plural(features.dimension(), "feature"));
-  if (!features.is_sparse && features.dimension() > 0) {
-    const auto names = features.names();
-    const auto shown = std::min(names.size(), most_names);
-    text += fmt::format(" ({}{})", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
-                        names.size() > most_names ? ", ..." : "");
+  const TableCoding& coding = built.coding;
+  const FeatureCoding& features = coding.features;
+  std::string text = fmt::format("{}: {}", data, plural(built.model.rows(), "row"));
+  if (features.is_sparse) {
+    text += ", " + plural(features.dimension(), "feature");
+  } else if (features.dimension() > 0) {
+    text += ", " + named(features.names(), "feature");
   }
   if (options.standardize) {
-    text += features.is_sparse && options.prior == "isotropic" ? ", scaled" : ", standardized";
+    text += features.is_sparse && !options.is_process() ? ", scaled" : features.dimension() > 0 ? ", standardized" : "";
   }
+  std::vector<std::string> fixed;
+  for (const FixedTerm& term : coding.fixed) {
+    for (std::string& name : term.names()) {
+      fixed.push_back(std::move(name));
+    }
+  }
+  if (!fixed.empty()) {
+    text += ", " + named(fixed, "fixed effect");
+  }
+  const TargetCoding& target = coding.target;
   if (!features.is_sparse) {
-    text += fmt::format("; target {}", options.target);
+    text += fmt::format("; target {}", target.column);
   }
-  const TargetCoding& target = built.coding.target;
   if (target.kind == ResponseKind::sign) {
     const Vector& responses = built.model.sites.front()->responses();
     const auto positive = (responses.array() > 0.0).count();
@@ -211,14 +267,31 @@ std::string data_in_words(const std::string& data, const TableModelOptions& opti
 }
 
 std::string model_in_words(const TableModelOptions& options, const TableModel& built) {
+  if (!options.formula.empty()) {
+    return fmt::format("{} likelihood, {}", options.likelihood, options.formula);
+  }
+  const std::string kernel = options.kernel.empty() ? "se" : options.kernel;
   if (const auto* process = std::get_if<GaussianProcess>(&built.model.prior)) {
-    return fmt::format("{} likelihood, Gaussian process with kernel {}{}", options.likelihood,
-                       options.kernel.empty() ? "se" : options.kernel,
+    return fmt::format("{} likelihood, Gaussian process with kernel {}{}", options.likelihood, kernel,
                        process->mean != 0.0 ? fmt::format(", mean {:.6g}", process->mean) : "");
   }
-  return fmt::format("{} likelihood, linear model with {}{}", options.likelihood,
-                     plural(built.model.dimension(), "weight"),
-                     built.coding.intercept ? ", the first one the intercept" : "");
+  std::string text = fmt::format("{} likelihood, linear model with {}{}", options.likelihood,
+                                 plural(built.model.dimension(), "weight"),
+                                 built.coding.intercept ? ", the first one the intercept" : "");
+  if (const auto* prior = std::get_if<Additive>(&built.model.prior)) {
+    const bool linear = prior->fixed.size() > 0;
+    text = fmt::format("{} likelihood, {}", options.likelihood,
+                       linear ? "linear model with " + plural(prior->fixed.size(), "coefficient") +
+                                    (built.coding.intercept ? ", the first one the intercept" : "")
+                              : "effects of groups");
+    for (const GroupCoding& group : built.coding.groups) {
+      text += fmt::format(" + ({})", group.term);
+    }
+    if (prior->process) {
+      text += fmt::format(" + Gaussian process with kernel {}", kernel);
+    }
+  }
+  return text;
 }
 
 std::string score_line(const Scores& scores) {
@@ -255,7 +328,8 @@ std::string summarise(const FitSummary& summary) {
     out += table;
   }
   if (report.status != Status::numerical_failure) {
-    out += weight_table(summary);
+    out += coefficient_table(summary);
+    out += group_table(summary);
   }
   if (summary.training) {
     line(out, "Training", score_line(*summary.training));

@@ -16,7 +16,9 @@ struct FitSummary {
   std::string data_line;
   std::string model_line;
   std::vector<std::string> feature_names;  ///< Of a table's coded features, else empty.
-  bool intercept = false;                  ///< Feature names belong to the weights after the first.
+  std::vector<Coefficient> coefficients;
+  std::vector<GroupEffects> groups;
+  double level = 0.95;  ///< Of the coefficients' intervals.
   const Posterior* posterior = nullptr;
   const LearnReport* learning = nullptr;
   std::optional<Scores> training;

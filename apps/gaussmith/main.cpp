@@ -60,6 +60,13 @@ int finish(const Outcome& outcome, bool quiet) {
   return written == exit_done ? outcome.code : written;
 }
 
+/// How many characters the first `bytes` of UTF-8 text are.
+std::size_t characters(std::string_view text, std::size_t bytes) {
+  const std::string_view before = text.substr(0, bytes);
+  return static_cast<std::size_t>(std::count_if(
+      before.begin(), before.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
 std::string usage_error(const CLI::App& root, const CLI::ParseError& error, std::string_view first) {
   std::string message = one_line(error.what());
   if (root.get_subcommands().empty() && !first.empty() && !first.starts_with('-')) {
@@ -124,6 +131,10 @@ int main(int argc, char** argv) {
   watch_interrupts();
   try {
     return run(argc, argv);
+  } catch (const InvalidFormula& error) {
+    const int code = fail(exit_bad_input, error.what());
+    fmt::print(stderr, "  {}\n  {:>{}}\n", one_line(error.text()), '^', characters(error.text(), error.place()) + 1);
+    return code;
   } catch (const InvalidInput& error) {
     return fail(exit_bad_input, error.what());
   } catch (const Interrupted&) {

@@ -20,17 +20,6 @@ struct PredictArguments {
   PredictionColumns columns;
 };
 
-std::string csv_text(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) {
-    return text;
-  }
-  std::string quoted = "\"";
-  for (const char c : text) {
-    quoted += c == '"' ? "\"\"" : std::string(1, c);
-  }
-  return quoted + "\"";
-}
-
 std::string to_csv(const std::vector<Column>& columns) {
   std::string out;
   for (std::size_t j = 0; j < columns.size(); ++j) {
@@ -116,6 +105,7 @@ Command add_predict(CLI::App& root, CommonOptions& common) {
       ->type_name("COUNT");
   app->add_flag("--drop-missing", arguments->saved.drop_missing,
                 "Leave out rows with missing cells; a column `row` then says which rows these are");
+  add_saved_options(*app, arguments->saved);
   add_common(*app, common, true);
   app->footer(
       "Columns: latent_mean, latent_variance (of the latent function), mean, variance (of a new response; empty where\n"

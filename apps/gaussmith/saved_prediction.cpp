@@ -6,12 +6,24 @@
 
 namespace gaussmith::app {
 
+void add_saved_options(CLI::App& app, SavedArguments& arguments) {
+  app.add_flag("--population", arguments.population, "Leave the effects of groups out for all rows");
+  app.add_option("--new-levels", arguments.new_levels,
+                 "Rows of a group that was never seen: population (effect 0 with its variance; default) or error")
+      ->check(CLI::IsMember({"population", "error"}))
+      ->type_name("NAME");
+}
+
 SavedPrediction predict_saved(const SavedArguments& arguments, bool observed, int threads) {
   SavedModel model = load_model(arguments.model);
   Table table = read_table(arguments.data, reading_options(model.coding));
   try {
-    TablePrediction predicted = predict_table(
-        model, std::move(table), {.observed = observed, .drop_missing = arguments.drop_missing, .threads = threads});
+    TablePrediction predicted = predict_table(model, std::move(table),
+                                              {.observed = observed,
+                                               .drop_missing = arguments.drop_missing,
+                                               .population = arguments.population,
+                                               .refuse_new_levels = arguments.new_levels == "error",
+                                               .threads = threads});
     if (!model.converged) {
       predicted.warnings.insert(predicted.warnings.begin(),
                                 fmt::format("{} was saved from a fit that had not converged", arguments.model));

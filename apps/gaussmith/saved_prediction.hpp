@@ -3,6 +3,8 @@
 
 #include "gaussmith/table_model.hpp"
 
+#include <CLI/App.hpp>
+
 #include <string>
 
 namespace gaussmith::app {
@@ -11,7 +13,12 @@ struct SavedArguments {
   std::string model;
   std::string data;
   bool drop_missing = false;
+  bool population = false;
+  std::string new_levels = "population";
 };
+
+/// --drop-missing, --population and --new-levels.
+void add_saved_options(CLI::App& app, SavedArguments& arguments);
 
 struct SavedPrediction {
   SavedModel model;

@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace gaussmith {
 
@@ -26,6 +27,19 @@ class InvalidModel : public InvalidInput {
 class InvalidOption : public InvalidInput {
  public:
   using InvalidInput::InvalidInput;
+};
+
+/// Text that cannot be read, and the place in it where reading stopped.
+class InvalidFormula : public InvalidOption {
+ public:
+  InvalidFormula(const std::string& message, std::string text, std::size_t place)
+      : InvalidOption(message), text_(std::move(text)), place_(place) {}
+  [[nodiscard]] const std::string& text() const { return text_; }
+  [[nodiscard]] std::size_t place() const { return place_; }  ///< From 0; the length of the text for its end.
+
+ private:
+  std::string text_;
+  std::size_t place_;
 };
 
 /// A table, problem file or saved model that cannot be read as what it claims to be.

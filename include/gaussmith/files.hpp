@@ -37,6 +37,28 @@ struct Problem {
 
 // --- Results: gaussmith-result/1 ---
 
+/// A coefficient of a linear model or a fixed effect, on the original scale of its column.
+struct Coefficient {
+  std::string name;  ///< "(intercept)", "age", "sex=male".
+  double mean = 0.0;
+  double sd = 0.0;
+  double lower = 0.0, upper = 0.0;   ///< The central interval.
+  std::optional<double> ratio = {};  ///< exp(mean): of odds, rates, hazards or mean times, where it is one.
+};
+
+/// The effects of one group.
+struct GroupEffects {
+  std::string term;   ///< "week|patient"
+  std::string group;  ///< "patient"
+  std::vector<std::string> levels;
+  struct Effect {
+    std::string name;       ///< "(intercept)" or the column of the slope.
+    double sd = 0.0;        ///< Of the prior.
+    Marginals levels = {};  ///< One a level.
+  };
+  std::vector<Effect> effects = {};
+};
+
 struct ResultContent {
   const PredictionRequest* prediction = nullptr;
   const LearnReport* learning = nullptr;
@@ -44,6 +66,8 @@ struct ResultContent {
   std::optional<double> seconds;           ///< Whole run; the report's own by default.
   std::vector<std::string> warnings = {};  ///< Besides those of the report.
   std::vector<std::string> notes = {};     ///< What was done to the data: codings, defaults.
+  std::vector<Coefficient> coefficients = {};
+  std::vector<GroupEffects> groups = {};
 };
 
 /// The result as JSON text with a final newline: full double precision, null for what does not exist.

@@ -101,7 +101,8 @@ enum class ParameterScale {
 struct Parameter {
   std::string name;  ///< kernel.lengthscale[0], prior.variance, sites[0].scale
   double value;
-  bool learnable;  ///< False for data such as trials given as a single number.
+  /// False for data such as trials given as a single number, and for prior.scale, which is learned under a hyperprior.
+  bool learnable;
   ParameterScale scale = ParameterScale::logarithm;
 
   [[nodiscard]] double on_scale() const;  ///< log(value) or atanh(value).

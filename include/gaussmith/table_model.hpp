@@ -31,17 +31,33 @@ struct ParameterSetting {
   std::string text = {};            ///< The same as parse_numbers() reads it, looked at once the name is known.
 };
 
+/// The prior of one coefficient, on the scale of its column; the intercept, "(intercept)", is taken at the means of the
+/// columns.
+struct CoefficientPrior {
+  std::string name;  ///< "age", "sex=male", "sex=male:age".
+  double mean = 0.0;
+  double sd = 1.0;
+};
+
 /// What to make of a table. Every field but the likelihood (and, for a table with named columns, the target) may stay.
 struct TableModelOptions {
   std::string target = {};                 ///< Column of the responses; empty for LIBSVM text, whose labels they are.
   std::vector<std::string> features = {};  ///< Columns of the features; empty: all others.
   std::string likelihood = {};             ///< Of likelihood_catalogue().
-  std::string prior = "gp";                ///< "gp": a Gaussian process; "isotropic": w ~ N(0, prior.variance I).
-  std::string kernel = {};                 ///< Of the process, as parse_kernel() reads it; empty: se.
-  std::optional<double> mean = 0.0;        ///< Constant mean of the process; empty: the level of the data.
-  bool intercept = true;                   ///< The linear model has a leading column of ones.
-  bool standardize = false;                ///< Numeric features to mean 0 and sd 1; sparse ones only divided by the sd.
-  bool drop_missing = false;               ///< Leave rows with missing cells out instead of refusing them.
+  /// "gp": a Gaussian process; "isotropic" or "linear": a linear model, its coefficients with priors on the scale of
+  /// the data, or w ~ N(0, prior.variance I) where that is set. Empty: gp, but linear for groups without a kernel.
+  std::string prior = {};
+  /// Of the process, as parse_kernel() reads it; empty: se. Features that no kernel names are fixed effects where every
+  /// kernel names its own.
+  std::string kernel = {};
+  std::vector<std::string> random = {};  ///< Groups with effects of their own: "1|patient", "week|patient".
+  /// All of target, features, kernel, random and intercept in lme4's notation: "y ~ age + (1|patient) + gp(time)".
+  std::string formula = {};
+  std::vector<CoefficientPrior> coefficient_priors = {};  ///< Instead of those from the scale of the data.
+  std::optional<double> mean = 0.0;  ///< Constant mean of the process; empty: the level of the data.
+  bool intercept = true;             ///< The linear model has a leading column of ones.
+  bool standardize = false;          ///< Numeric features to mean 0 and sd 1; sparse ones only divided by the sd.
+  bool drop_missing = false;         ///< Leave rows with missing cells out instead of refusing them.
   /// Columns with row-wise arguments of the likelihood, e.g. {"exposure", "expected"}; column_arguments() has them all.
   std::map<std::string, std::string, std::less<>> argument_columns = {};
   std::string offset_column = {};                 ///< Column added to eta; empty: none.
@@ -50,6 +66,8 @@ struct TableModelOptions {
   bool learning = false;
   Spelling spelling = Spelling::fields;  ///< How messages call these options.
 
+  /// Whether the model has a process, formulas aside.
+  [[nodiscard]] bool is_process() const;
   /// Throws InvalidOption for names that do not exist and options that exclude one another; needs no table.
   void check() const;
 };
@@ -75,6 +93,16 @@ struct TableModel {
 [[nodiscard]] SavedModel saved_model(const Posterior& posterior, TableCoding coding);
 [[nodiscard]] SavedModel saved_model(const Learned& learned, TableCoding coding);
 
+// --- Coefficients ---
+
+/// The coefficients of a model: the intercept, its value where all columns are 0, then the columns in order. Empty for
+/// a model that has none. `level` is the mass of the intervals.
+[[nodiscard]] std::vector<Coefficient> coefficients(const Posterior& posterior, const TableCoding& coding,
+                                                    double level = 0.95);
+
+/// The effects of the levels of every group.
+[[nodiscard]] std::vector<GroupEffects> group_effects(const Posterior& posterior, const TableCoding& coding);
+
 // --- Predictions for tables ---
 
 /// How to read a new table for this coding: text columns stay text, a LIBSVM table has the features of the old one.
@@ -85,7 +113,10 @@ struct TablePredictionOptions {
   /// observed.
   bool observed = false;
   bool drop_missing = false;  ///< Leave rows with missing cells out instead of refusing them.
-  int threads = 1;            ///< As Run::threads.
+  bool population = false;    ///< Leave the effects of groups out for all rows.
+  /// Refuse rows whose group was never seen. Else they have the effect 0 and its variance.
+  bool refuse_new_levels = false;
+  int threads = 1;  ///< As Run::threads.
 };
 
 /// Which columns of predictions to make besides the latent and response moments.

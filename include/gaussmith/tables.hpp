@@ -175,11 +175,47 @@ struct TargetCoding {
 /// The finite numbers of a column, e.g. of an offset; throws InvalidFile with the row of anything else.
 [[nodiscard]] Vector number_column(const Table& table, std::string_view column);
 
+/// A column of fixed effects, or the products of several columns: an interaction.
+struct FixedTerm {
+  std::vector<FeatureColumn> columns;
+
+  [[nodiscard]] Index width() const;
+  /// "age", "sex=male", "sex=male:age".
+  [[nodiscard]] std::vector<std::string> names() const;
+  /// Rows x width(), as FeatureCoding::encode_dense.
+  [[nodiscard]] Matrix encode(const Table& table) const;
+};
+
+/// The groups of random effects: which columns name a row's level, and what the level's effects multiply.
+struct GroupCoding {
+  std::string term;                 ///< "1|patient", "week|patient".
+  std::vector<std::string> group;   ///< Columns whose cells together name the level.
+  bool intercept = true;            ///< The first effect of a level is added as it is,
+  std::string slope = {};           ///< and one multiplies this column; empty: none.
+  bool correlated = false;          ///< Both effects of a level are.
+  std::vector<std::string> levels;  ///< Of the training table.
+
+  [[nodiscard]] Index effects() const { return (intercept ? 1 : 0) + (slope.empty() ? 0 : 1); }
+  /// "patient", or "school:class".
+  [[nodiscard]] std::string name() const;
+  /// The level of every row, -1 for one that was never seen or is missing.
+  [[nodiscard]] std::vector<Index> rows(const Table& table) const;
+  /// What the effects of its level multiply in every row: rows x effects().
+  [[nodiscard]] Matrix multipliers(const Table& table) const;
+};
+
+/// The levels of a group in a training table, in the order of numbers or bytes.
+[[nodiscard]] std::vector<std::string> group_levels(const Table& table, const std::vector<std::string>& group);
+
 /// How a table becomes all the data of a model; plain data, to be kept with it.
 struct TableCoding {
-  FeatureCoding features;
+  FeatureCoding features;  ///< Inputs of the process, or columns of a linear model with an isotropic prior.
   TargetCoding target;
-  bool intercept = false;  ///< The first column of a linear model's design is one.
+  bool intercept = false;                ///< The first column of a linear model's design is one.
+  std::vector<FixedTerm> fixed = {};     ///< Fixed effects after the intercept,
+  Vector centres = {};                   ///< each column less this, the mean of the training table,
+  std::vector<GroupCoding> groups = {};  ///< and then random effects.
+  double constant = 0.0;                 ///< Added to eta, where no process has a mean.
   /// Columns of the table that give likelihood arguments by row, e.g. {"exposure", "expected"}.
   std::map<std::string, std::string, std::less<>> argument_columns = {};
   std::string offset_column = {};  ///< Empty: no offset.

@@ -100,6 +100,34 @@ Json learning(const LearnReport& report) {
   return out;
 }
 
+Json coefficients(const std::vector<Coefficient>& all) {
+  Json out = Json::array();
+  for (const Coefficient& c : all) {
+    out.push_back({{"name", c.name},
+                   {"mean", c.mean},
+                   {"sd", c.sd},
+                   {"lower", c.lower},
+                   {"upper", c.upper},
+                   {"ratio", c.ratio && std::isfinite(*c.ratio) ? Json(*c.ratio) : Json()}});
+  }
+  return out;
+}
+
+Json random_effects(const std::vector<GroupEffects>& groups) {
+  Json out = Json::array();
+  for (const GroupEffects& group : groups) {
+    Json effects = Json::array();
+    for (const auto& effect : group.effects) {
+      effects.push_back({{"name", effect.name},
+                         {"sd", effect.sd},
+                         {"mean", array(effect.levels.mean)},
+                         {"variance", array(effect.levels.variance)}});
+    }
+    out.push_back({{"term", group.term}, {"group", group.group}, {"levels", group.levels}, {"effects", effects}});
+  }
+  return out;
+}
+
 /// One line a field: a result stays readable although its arrays are long.
 std::string write_fields(const Json& fields) {
   std::string text = "{";
@@ -145,6 +173,12 @@ std::string result_json(const Posterior& posterior, const ResultContent& content
   out["gradient"] = usable ? gradient(posterior, all) : Json();
   if (content.prediction != nullptr) {
     out["prediction"] = usable ? prediction(posterior, *content.prediction, warnings) : Json();
+  }
+  if (!content.coefficients.empty()) {
+    out["coefficients"] = coefficients(content.coefficients);
+  }
+  if (!content.groups.empty()) {
+    out["random"] = random_effects(content.groups);
   }
   out["warnings"] = warnings;
   out["log_evidence_error"] = posterior.log_evidence().numerical_error;

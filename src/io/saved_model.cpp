@@ -71,9 +71,30 @@ bool is_catalogued(const Kernel& kernel, Index columns) {
 
 /// How many features the coding gives and how many the prior was fitted on.
 std::pair<Index, Index> feature_counts(const SavedModel& model) {
+  const TableCoding& coding = model.coding;
   const auto* process = process_of(model.fitted.prior);
-  return {model.coding.features.dimension() + (model.coding.intercept ? 1 : 0),
-          process != nullptr ? process->inputs.cols() : dimension_of(model.fitted.prior)};
+  Index given = coding.features.dimension() + (coding.intercept ? 1 : 0);
+  for (const FixedTerm& term : coding.fixed) given += term.width();
+  for (const GroupCoding& group : coding.groups) given += static_cast<Index>(group.levels.size()) * group.effects();
+  Index expected = process != nullptr ? process->inputs.cols() : dimension_of(model.fitted.prior);
+  if (process != nullptr) expected += weights_beside_process(model.fitted.prior);
+  return {given, expected};
+}
+
+/// Groups of the coding are those of the prior, and centres belong to the columns of fixed effects.
+bool terms_fit(const SavedModel& model) {
+  const TableCoding& coding = model.coding;
+  Index fixed = 0;
+  for (const FixedTerm& term : coding.fixed) fixed += term.width();
+  if (coding.centres.size() != 0 && coding.centres.size() != fixed) return false;
+  const auto* prior = std::get_if<Additive>(&model.fitted.prior);
+  if (prior == nullptr) return coding.groups.empty() && coding.fixed.empty();
+  if (prior->random.size() != coding.groups.size()) return false;
+  for (std::size_t t = 0; t < coding.groups.size(); ++t)
+    if (prior->random[t].levels != static_cast<Index>(coding.groups[t].levels.size()) ||
+        prior->random[t].effects() != coding.groups[t].effects())
+      return false;
+  return true;
 }
 
 /// Refuses now what parse_saved_model would refuse when the fit is long gone.
@@ -100,6 +121,7 @@ void require_loadable(const SavedModel& model) {
                     "for a model that came from no table",
                     given, expected));
   }
+  if (!terms_fit(model)) throw InvalidModel("the terms of the coding are not those of the prior");
   const auto& known = column_arguments();
   for (const auto& given : model.coding.argument_columns) {
     if (std::none_of(known.begin(), known.end(), [&](const auto& a) { return a.info->name == given.first; })) {
@@ -128,20 +150,24 @@ Json block_json(const SiteBlock& block, const std::vector<std::string>& row_argu
   return out;
 }
 
+Json column_json(const FeatureColumn& column) {
+  Json entry;
+  entry["name"] = column.name;
+  if (column.type == ColumnType::numeric) {
+    entry["mean"] = column.mean;
+    entry["sd"] = column.sd;
+  } else {
+    entry["levels"] = column.levels;
+    entry["drop_first_level"] = column.drop_first_level;
+  }
+  return entry;
+}
+
 Json features_json(const FeatureCoding& coding) {
   Json out;
   out["columns"] = Json::array();
   for (const FeatureColumn& column : coding.columns) {
-    Json entry;
-    entry["name"] = column.name;
-    if (column.type == ColumnType::numeric) {
-      entry["mean"] = column.mean;
-      entry["sd"] = column.sd;
-    } else {
-      entry["levels"] = column.levels;
-      entry["drop_first_level"] = column.drop_first_level;
-    }
-    out["columns"].push_back(std::move(entry));
+    out["columns"].push_back(column_json(column));
   }
   if (coding.is_sparse) {
     out["sparse_features"] = coding.sparse_features;
@@ -173,6 +199,35 @@ Json target_json(const TargetCoding& coding) {
           {"note", coding.note}};
 }
 
+/// Nothing for a model without terms: such files are those of earlier versions.
+void put_terms(const TableCoding& coding, Json& out) {
+  if (!coding.fixed.empty()) {
+    out["fixed"] = Json::array();
+    for (const FixedTerm& term : coding.fixed) {
+      Json columns = Json::array();
+      for (const FeatureColumn& column : term.columns) {
+        columns.push_back(column_json(column));
+      }
+      out["fixed"].push_back(std::move(columns));
+    }
+    out["centres"] = vector_json(coding.centres);
+  }
+  if (!coding.groups.empty()) {
+    out["groups"] = Json::array();
+    for (const GroupCoding& group : coding.groups) {
+      out["groups"].push_back({{"term", group.term},
+                               {"group", group.group},
+                               {"intercept", group.intercept},
+                               {"slope", group.slope},
+                               {"correlated", group.correlated},
+                               {"levels", group.levels}});
+    }
+  }
+  if (coding.constant != 0.0) {
+    out["constant"] = coding.constant;
+  }
+}
+
 void put_coding(const TableCoding& coding, Json& out) {
   out["training_rows"] = coding.training_rows;
   out["features"] = features_json(coding.features);
@@ -183,6 +238,7 @@ void put_coding(const TableCoding& coding, Json& out) {
     out["argument_columns"][argument] = column;
   }
   out["offset_column"] = coding.offset_column;
+  put_terms(coding, out);
 }
 
 void put_precision_form(const FittedGaussian& fitted, Json& out) {
@@ -432,6 +488,45 @@ TargetCoding read_target(const JsonNode& node) {
   return coding;
 }
 
+GroupCoding read_group(const JsonNode& node) {
+  node.expect_fields({"term", "group", "intercept", "slope", "correlated", "levels"});
+  GroupCoding group{.term = node.at("term").text(),
+                    .group = node.at("group").texts(),
+                    .intercept = node.at("intercept").boolean(),
+                    .slope = node.at("slope").text(),
+                    .correlated = node.at("correlated").boolean(),
+                    .levels = node.at("levels").texts()};
+  if (group.group.empty() || group.effects() == 0) {
+    node.fail("expected at least one column and one effect");
+  }
+  return group;
+}
+
+void read_terms(const JsonNode& root, TableCoding& coding) {
+  if (const auto fixed = root.find("fixed")) {
+    for (std::size_t t = 0; t < fixed->array_size(); ++t) {
+      const JsonNode columns = fixed->element(t);
+      FixedTerm term;
+      for (std::size_t j = 0; j < columns.array_size(); ++j) {
+        term.columns.push_back(read_feature_column(columns.element(j)));
+      }
+      if (term.columns.empty()) {
+        columns.fail("expected at least one column");
+      }
+      coding.fixed.push_back(std::move(term));
+    }
+    coding.centres = root.at("centres").numbers();
+  }
+  if (const auto groups = root.find("groups")) {
+    for (std::size_t t = 0; t < groups->array_size(); ++t) {
+      coding.groups.push_back(read_group(groups->element(t)));
+    }
+  }
+  if (const auto constant = root.find("constant")) {
+    coding.constant = constant->number();
+  }
+}
+
 TableCoding read_coding(const JsonNode& root) {
   TableCoding coding;
   coding.training_rows = root.at("training_rows").integer(0, std::numeric_limits<int>::max());
@@ -450,6 +545,7 @@ TableCoding read_coding(const JsonNode& root) {
     }
   }
   coding.offset_column = root.at("offset_column").text();
+  read_terms(root, coding);
   return coding;
 }
 
@@ -468,6 +564,9 @@ EvidenceKind read_evidence_kind(const JsonNode& node) {
 void check_shapes(const JsonNode& root, const SavedModel& model) {
   if (const auto [features, expected] = feature_counts(model); features != expected) {
     root.fail(fmt::format("the coding gives {} features, but the prior was fitted on {}", features, expected));
+  }
+  if (!terms_fit(model)) {
+    root.fail("the terms of the coding are not those of the prior");
   }
 }
 
@@ -550,7 +649,8 @@ SavedModel parse_saved_model(std::string_view text, std::string_view name) {
                       "training_rows",   "features", "target",       "intercept",     "argument_columns",
                       "offset_column",   "sites",    "prior",        "form",          "design",
                       "precision",       "dual",     "coordinates",  "factor",        "root",
-                      "complement",      "scale",    "whitened"});
+                      "complement",      "scale",    "whitened",     "fixed",         "centres",
+                      "groups",          "constant"});
   SavedModel model;
   model.library_version = root.at("library_version").text();
   model.method = root.at("method").text();

@@ -50,8 +50,9 @@ class Parser {
 
  private:
   [[noreturn]] void fail(const std::string& cause) const {
-    throw InvalidOption(fmt::format("{} {}: {} at position {}; expected names joined by + and *, e.g. se-ard+linear",
-                                    option_, text_, cause, at_ + 1));
+    throw InvalidOption(
+        fmt::format("{} {}: {} at position {}; expected names joined by + and *, e.g. se-ard+linear or se(age)",
+                    option_, text_, cause, at_ + 1));
   }
 
   KernelExpression chain(char join, int depth) {
@@ -87,7 +88,40 @@ class Parser {
     if (at_ == start) {
       fail("a name is missing");
     }
-    return named(text_.substr(start, at_ - start));
+    KernelExpression leaf = named(text_.substr(start, at_ - start));
+    if (at_ < text_.size() && text_[at_] == '(') {
+      ++at_;
+      leaf.columns = column_list();
+    }
+    return leaf;
+  }
+
+  std::vector<std::string> column_list() {
+    std::vector<std::string> columns;
+    do {
+      skip_spaces();
+      const bool quoted = at_ < text_.size() && text_[at_] == '`';
+      const std::size_t start = quoted ? ++at_ : at_;
+      while (at_ < text_.size() &&
+             (quoted ? text_[at_] != '`' : std::string_view(",()").find(text_[at_]) == std::string_view::npos)) {
+        ++at_;
+      }
+      std::string_view name = text_.substr(start, at_ - start);
+      while (!quoted && name.ends_with(' ')) {
+        name.remove_suffix(1);
+      }
+      if (quoted && !take('`')) {
+        fail("a closing ` is missing");
+      }
+      if (name.empty()) {
+        fail("a column is missing");
+      }
+      columns.emplace_back(name);
+    } while (take(','));
+    if (!take(')')) {
+      fail("a closing bracket is missing");
+    }
+    return columns;
   }
 
   KernelExpression named(std::string_view name) const {
@@ -156,7 +190,37 @@ bool split_index(std::string_view text, std::string_view& name, Index& index) {
 
 KernelExpression parse_kernel(std::string_view text, Spelling spelling) { return Parser(text, spelling).whole(); }
 
-bool KernelExpression::set(std::string_view parameter, const std::vector<double>& values, Index columns,
+std::vector<std::string> KernelExpression::named_columns() const {
+  std::vector<std::string> all = columns;
+  for (const KernelExpression& term : terms) {
+    for (const std::string& column : term.named_columns()) {
+      if (std::find(all.begin(), all.end(), column) == all.end()) {
+        all.push_back(column);
+      }
+    }
+  }
+  return all;
+}
+
+bool KernelExpression::sees_all() const {
+  if (terms.empty()) {
+    return columns.empty();
+  }
+  return std::any_of(terms.begin(), terms.end(), [](const KernelExpression& term) { return term.sees_all(); });
+}
+
+void KernelExpression::place_columns(const std::function<std::vector<Index>(const std::string&)>& places_of) {
+  places.clear();
+  for (const std::string& column : columns) {
+    const std::vector<Index> found = places_of(column);
+    places.insert(places.end(), found.begin(), found.end());
+  }
+  for (KernelExpression& term : terms) {
+    term.place_columns(places_of);
+  }
+}
+
+bool KernelExpression::set(std::string_view parameter, const std::vector<double>& values, Index input_columns,
                            Spelling spelling) {
   const auto dot = parameter.find('.');
   std::string_view head;
@@ -168,21 +232,22 @@ bool KernelExpression::set(std::string_view parameter, const std::vector<double>
     if (head != "terms" || index < 0 || index >= static_cast<Index>(terms.size())) {
       return false;
     }
-    return terms[static_cast<std::size_t>(index)].set(parameter.substr(dot + 1), values, columns, spelling);
+    return terms[static_cast<std::size_t>(index)].set(parameter.substr(dot + 1), values, input_columns, spelling);
   }
   const auto known = arguments_of(name);
   const auto argument = std::find_if(known.begin(), known.end(), [&](const auto& a) { return a.name == head; });
   if (argument == known.end()) {
     return false;
   }
-  const auto width = static_cast<std::size_t>(columns);
+  const Index seen = places.empty() ? input_columns : static_cast<Index>(places.size());
+  const auto width = static_cast<std::size_t>(seen);
   if (index >= 0 || values.size() > 1) {
     if (!argument->per_dimension) {
       throw InvalidOption(fmt::format("{} takes one number", setting_name(fmt::format("kernel.{}", head), spelling)));
     }
-    if (index >= columns || (index < 0 && values.size() != width) || (index >= 0 && values.size() != 1)) {
+    if (index >= seen || (index < 0 && values.size() != width) || (index >= 0 && values.size() != 1)) {
       throw InvalidOption(fmt::format("{}: there are {} coded features; give one number, or {}",
-                                      setting_name(fmt::format("kernel.{}", parameter), spelling), columns, columns));
+                                      setting_name(fmt::format("kernel.{}", parameter), spelling), seen, seen));
     }
   }
   std::vector<double>& stored = arguments[std::string(head)];
@@ -197,7 +262,8 @@ bool KernelExpression::set(std::string_view parameter, const std::vector<double>
   return true;
 }
 
-void KernelExpression::start_from(const Matrix& inputs, double response_scale) {
+void KernelExpression::start_from(const Matrix& all_inputs, double response_scale) {
+  const Matrix inputs = places.empty() ? all_inputs : Matrix(all_inputs(Eigen::all, places));
   if (!terms.empty()) {
     const bool is_sum = name == "sum";
     const double share = is_sum ? response_scale / std::sqrt(static_cast<double>(terms.size())) : response_scale;
@@ -231,15 +297,16 @@ void KernelExpression::start_from(const Matrix& inputs, double response_scale) {
   arguments["lengthscale"] = scales;
 }
 
-KernelHandle KernelExpression::build(Index columns) const {
+KernelHandle KernelExpression::build(Index input_columns) const {
   if (!terms.empty()) {
     std::vector<KernelHandle> built;
     built.reserve(terms.size());
     for (const KernelExpression& term : terms) {
-      built.push_back(term.build(columns));
+      built.push_back(term.build(input_columns));
     }
     return name == "sum" ? sum(std::move(built)) : product(std::move(built));
   }
+  const Index seen = places.empty() ? input_columns : static_cast<Index>(places.size());
   KernelArguments complete = arguments;
   if (ard) {
     for (const auto& argument : arguments_of(name)) {
@@ -248,11 +315,12 @@ KernelHandle KernelExpression::build(Index columns) const {
       }
       std::vector<double>& values = complete[std::string(argument.name)];
       if (values.size() <= 1) {
-        values.assign(static_cast<std::size_t>(columns), values.empty() ? argument.default_value : values.front());
+        values.assign(static_cast<std::size_t>(seen), values.empty() ? argument.default_value : values.front());
       }
     }
   }
-  return make_kernel(name, complete);
+  KernelHandle kernel = make_kernel(name, complete);
+  return places.empty() ? kernel : on_columns(std::move(kernel), places);
 }
 
 std::string KernelExpression::defaults() const {

@@ -318,7 +318,8 @@ std::vector<Parameter> parameters_of(const Prior& prior) {
       for (Index e = 0; e < term.effects(); ++e) all.push_back({random_sd_name(t, term, e), term.sd(e), true});
       if (term.correlation) all.push_back({correlation_name(t), *term.correlation, true, ParameterScale::inverse_tanh});
     }
-    if (has_scale(p->fixed)) all.push_back({scale_name, p->fixed.scale, true});
+    // Learned only under a hyperprior: the evidence alone would shrink coefficients that nobody asked to shrink.
+    if (has_scale(p->fixed)) all.push_back({scale_name, p->fixed.scale, false});
   }
   return all;
 }

@@ -1,11 +1,12 @@
 #include "gaussmith/table_model.hpp"
 
-#include "base/spelling.hpp"
-#include "gaussmith/infer.hpp"
 #include "gaussmith/kernel_expression.hpp"
 #include "io/text.hpp"
 #include "model/prior.hpp"
+#include "tables/additive_model.hpp"
+#include "tables/additive_rows.hpp"
 #include "tables/coded_rows.hpp"
+#include "tables/settings.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -40,89 +41,73 @@ double sd_of(const Vector& values) {
   return std::isfinite(sd) && sd > 1e-12 ? sd : 1.0;
 }
 
-/// The settings of parameters, each to be taken by the part of the model that has it.
-class Settings {
- public:
-  explicit Settings(const TableModelOptions& options) : spelling_(options.spelling) {
-    for (const ParameterSetting& setting : options.parameters) open_.push_back(&setting);
-  }
-
-  /// Hands every open setting to `take`, which answers whether the parameter is its own.
-  template <class Take>
-  void offer(const Take& take) {
-    std::erase_if(open_, [&](const ParameterSetting* setting) { return take(*setting); });
-  }
-
-  /// The one number set for a parameter under either of its names; nothing if none is.
-  std::optional<double> number(const std::string& name, const std::string& other_name = {}) {
-    std::optional<double> found;
-    offer([&](const ParameterSetting& setting) {
-      if (setting.name != name && setting.name != other_name) return false;
-      const std::vector<double> values = numbers(setting);
-      if (values.size() != 1) {
-        throw InvalidOption(fmt::format("{} takes one number", setting_name(name, spelling_)));
-      }
-      found = values.front();
-      return true;
-    });
-    return found;
-  }
-
-  [[nodiscard]] std::vector<double> numbers(const ParameterSetting& setting) const {
-    return setting.values.empty() ? parse_numbers(setting.text, setting_name(setting.name, spelling_)) : setting.values;
-  }
-
-  /// Throws InvalidOption for the first setting that nothing took, listing what there is.
-  void refuse_open(const Model& model) const {
-    if (open_.empty()) return;
-    constexpr std::string_view first_block = "sites[0].";
-    std::vector<std::string> names;
-    for (const Parameter& parameter : model.parameters()) {
-      names.push_back(parameter.name.starts_with(first_block)
-                          ? "likelihood." + parameter.name.substr(first_block.size())
-                          : parameter.name);
-    }
-    for (const auto& info : method_catalogue()) {
-      for (const auto& option : info.options) names.push_back(option.name);
-    }
-    throw InvalidOption(fmt::format("{}: there is no such parameter; accepted: {}",
-                                    setting_name(open_.front()->name, spelling_), fmt::join(names, ", ")));
-  }
-
- private:
-  std::vector<const ParameterSetting*> open_;
-  Spelling spelling_;
-};
-
 class Builder {
  public:
   explicit Builder(const TableModelOptions& options)
       : options_(options), likelihood_(likelihood_of(options)), settings_(options) {}
 
   TableModel build(Table table) {
+    find_terms();
     check_columns(table);
     choose_rows(std::move(table));
     code_features();
     observe_responses();
-    if (is_process()) {
-      build_process();
+    out_.model.offset = row_offset(out_.coding, table_);
+    if (is_additive()) {
+      build_additive();
+    } else if (terms_.kernel) {
+      out_.model.prior = process();
     } else {
       build_linear();
     }
-    out_.model.offset = row_offset(out_.coding, table_);
     settings_.refuse_open(out_.model);
     out_.model.validate();
     return std::move(out_);
   }
 
  private:
-  [[nodiscard]] bool is_process() const { return options_.prior == "gp"; }
-  [[nodiscard]] bool has_intercept() const { return !is_process() && options_.intercept; }
+  [[nodiscard]] bool has_intercept() const {
+    const bool has_fixed = !terms_.kernel || !terms_.fixed.empty();
+    return terms_.intercept && (has_fixed || !options_.formula.empty());
+  }
+  /// Isotropic priors have a setting of their own; everything else that has coefficients or groups is additive.
+  [[nodiscard]] bool is_additive() const {
+    if (!terms_.groups.empty() || !terms_.fixed.empty()) return !is_isotropic();
+    return has_intercept() && !is_isotropic();
+  }
+  [[nodiscard]] bool is_isotropic() const {
+    return !terms_.kernel && terms_.groups.empty() && settings_.has("prior.variance");
+  }
   [[nodiscard]] std::string name(std::string_view field) const { return option_name(field, options_.spelling); }
+
+  /// What the model adds up, as far as it is known without the table.
+  void find_terms() {
+    if (!options_.formula.empty()) {
+      terms_ = parse_formula(options_.formula, options_.spelling);
+    } else {
+      terms_.target = options_.target;
+      terms_.intercept = options_.intercept;
+      for (const std::string& text : options_.random) {
+        std::vector<GroupTerm> found = parse_groups(text, options_.spelling);
+        terms_.groups.insert(terms_.groups.end(), found.begin(), found.end());
+      }
+      if (options_.is_process())
+        terms_.kernel = parse_kernel(options_.kernel.empty() ? default_kernel : options_.kernel, options_.spelling);
+    }
+    for (std::size_t t = 0; t < terms_.groups.size(); ++t)
+      for (std::size_t s = 0; s < t; ++s)
+        if (terms_.groups[s].text == terms_.groups[t].text)
+          throw InvalidOption(fmt::format("{} {} is given twice", name("random"), terms_.groups[t].text));
+    if (settings_.has("prior.variance") && (terms_.kernel || !terms_.groups.empty()))
+      throw InvalidOption(fmt::format(
+          "{} is the isotropic prior of a linear model alone; beside kernels and groups use {}",
+          setting_name("prior.variance", options_.spelling), setting_name("prior.scale", options_.spelling)));
+  }
 
   /// Columns other than features, with the option that names each: target, row-wise arguments, offset.
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> named_columns() const {
-    std::vector<std::pair<std::string, std::string>> named = {{name("target"), options_.target}};
+    std::vector<std::pair<std::string, std::string>> named = {
+        {options_.formula.empty() ? name("target") : name("formula"), terms_.target}};
     for (const ColumnArgument& known : column_arguments()) {
       if (const auto found = options_.argument_columns.find(known.info->name);
           found != options_.argument_columns.end()) {
@@ -145,7 +130,11 @@ class Builder {
         throw InvalidOption(
             fmt::format("{}: a LIBSVM table has no named columns; all features are used", name("features")));
       }
-    } else if (options_.target.empty()) {
+      if (!terms_.groups.empty() || (terms_.kernel && !terms_.kernel->named_columns().empty())) {
+        throw InvalidOption(fmt::format("{}: a LIBSVM table has no named columns; terms on columns need a CSV table",
+                                        name(terms_.groups.empty() ? "kernel" : "random")));
+      }
+    } else if (terms_.target.empty()) {
       std::vector<std::string> names;
       for (const Column& column : table.columns) names.push_back(column.name);
       throw InvalidOption(fmt::format("{} is missing; {} has the columns {}", name("target"), table.name_in_messages(),
@@ -153,19 +142,85 @@ class Builder {
     }
   }
 
+  /// Which columns are inputs of the process and which are fixed effects.
+  void sort_features(const Table& whole) {
+    if (whole.is_sparse) return;
+    if (!options_.formula.empty()) {
+      for (const auto& columns : terms_.fixed)
+        for (const std::string& column : columns) require_feature(whole, column);
+      if (terms_.kernel) inputs_ = terms_.kernel->named_columns();
+    } else {
+      FeatureOptions choice = feature_options_;
+      for (const GroupTerm& group : terms_.groups)
+        for (const std::string& column : group.group)
+          if (std::find(options_.features.begin(), options_.features.end(), column) == options_.features.end())
+            choice.reserved.push_back(column);
+      // A kernel that names its columns, or a group, needs no other feature.
+      const bool may_be_none = (terms_.kernel && !terms_.kernel->sees_all()) || !terms_.groups.empty();
+      const bool none = options_.features.empty() && may_be_none && all_reserved(whole, choice.reserved);
+      const std::vector<std::string> features = none ? std::vector<std::string>() : choose_features(whole, choice);
+      const std::vector<std::string> named =
+          terms_.kernel ? terms_.kernel->named_columns() : std::vector<std::string>();
+      const auto is_named = [&](const std::string& f) {
+        return std::find(named.begin(), named.end(), f) != named.end();
+      };
+      if (terms_.kernel && terms_.kernel->sees_all()) {
+        inputs_ = features;
+        if (!named.empty()) name_all(*terms_.kernel, features);
+        for (const std::string& column : named)
+          if (std::find(features.begin(), features.end(), column) == features.end()) inputs_.push_back(column);
+      } else {
+        inputs_ = named;
+        for (const std::string& feature : features)
+          if (!is_named(feature)) terms_.fixed.push_back({feature});
+      }
+    }
+    for (const std::string& column : inputs_) require_feature(whole, column);
+    for (const GroupTerm& group : terms_.groups) {
+      for (const std::string& column : group.group) require_feature(whole, column);
+      if (!group.slope.empty()) require_feature(whole, group.slope);
+    }
+  }
+
+  static bool all_reserved(const Table& table, const std::vector<std::string>& reserved) {
+    return std::all_of(table.columns.begin(), table.columns.end(), [&](const Column& column) {
+      return std::find(reserved.begin(), reserved.end(), column.name) != reserved.end();
+    });
+  }
+
+  /// Kernels that name no columns see the features, and not what other kernels name besides.
+  static void name_all(KernelExpression& kernel, const std::vector<std::string>& features) {
+    if (kernel.terms.empty() && kernel.columns.empty()) kernel.columns = features;
+    for (KernelExpression& term : kernel.terms) name_all(term, features);
+  }
+
+  void require_feature(const Table& table, const std::string& column) const {
+    static_cast<void>(table.column(column));
+    if (std::find(feature_options_.reserved.begin(), feature_options_.reserved.end(), column) !=
+        feature_options_.reserved.end())
+      throw InvalidOption(fmt::format(
+          "column \"{}\" cannot be part of a term: it already has another role, such as the target", column));
+  }
+
   void choose_rows(Table whole) {
     for (const auto& [option, column] : named_columns()) feature_options_.reserved.push_back(column);
     feature_options_.features = options_.features;
+    sort_features(whole);
     feature_options_.drop_first_level = has_intercept();
     if (options_.standardize) {
-      const bool sparse_design = whole.is_sparse && !is_process();
+      const bool sparse_design = whole.is_sparse && !terms_.kernel;
       feature_options_.scaling = sparse_design ? Scaling::scale : Scaling::standardize;
       if (sparse_design) {
         out_.notes.push_back(fmt::format(
             "{} divides sparse features by their sd and does not centre them, which keeps zeros", name("standardize")));
       }
     }
-    std::vector<std::string> used = choose_features(whole, feature_options_);
+    std::vector<std::string> used = inputs_;
+    for (const auto& columns : terms_.fixed) used.insert(used.end(), columns.begin(), columns.end());
+    for (const GroupTerm& group : terms_.groups) {
+      used.insert(used.end(), group.group.begin(), group.group.end());
+      if (!group.slope.empty()) used.push_back(group.slope);
+    }
     used.insert(used.end(), feature_options_.reserved.begin(), feature_options_.reserved.end());
     CompleteRows complete = complete_rows(std::move(whole), used, options_.drop_missing);
     table_ = std::move(complete.table);
@@ -175,20 +230,53 @@ class Builder {
 
   void code_features() {
     FeatureCoding& coding = out_.coding.features;
+    out_.coding.intercept = has_intercept();
+    if (is_additive()) {
+      out_.coding.fixed = table_.is_sparse
+                              ? std::vector<FixedTerm>()
+                              : code_fixed(terms_, has_intercept(), !options_.formula.empty(), table_, out_.warnings);
+      out_.coding.groups = code_groups(terms_.groups, name("random"), table_);
+      for (const FixedTerm& term : out_.coding.fixed)
+        if (term.columns.size() == 1) note_text(term.columns.front());
+      feature_options_.drop_first_level = false;
+    }
+    std::vector<std::string> columns = inputs_;
+    if (is_isotropic())
+      for (const auto& term : terms_.fixed) columns.push_back(term.front());
+    if (columns.empty() && !table_.is_sparse) {
+      if (terms_.kernel) {
+        throw InvalidOption(fmt::format("{} has no feature column besides the target; a gp prior needs inputs",
+                                        table_.name_in_messages()));
+      }
+      return;
+    }
+    feature_options_.features = columns;
     coding = make_feature_coding(table_, feature_options_);
-    out_.warnings = coding.warnings;
-    for (const FeatureColumn& column : coding.columns) {
-      if (column.type == ColumnType::text) out_.notes.push_back("column " + column.report());
-    }
-    if (coding.dimension() == 0 && !has_intercept()) {
-      throw InvalidOption(fmt::format("{} has no feature column besides the target; a gp prior needs inputs",
-                                      table_.name_in_messages()));
-    }
+    out_.warnings.insert(out_.warnings.end(), coding.warnings.begin(), coding.warnings.end());
+    for (const FeatureColumn& column : coding.columns) note_text(column);
+    if (terms_.kernel) place_columns();
+  }
+
+  void note_text(const FeatureColumn& column) {
+    if (column.type == ColumnType::text) out_.notes.push_back("column " + column.report());
+  }
+
+  /// Where the columns that kernels name stand among the coded inputs.
+  void place_columns() {
+    terms_.kernel->place_columns([&](const std::string& wanted) {
+      std::vector<Index> places;
+      Index first = 0;
+      for (const FeatureColumn& column : out_.coding.features.columns) {
+        for (Index j = 0; j < column.width() && column.name == wanted; ++j) places.push_back(first + j);
+        first += column.width();
+      }
+      return places;
+    });
   }
 
   void observe_responses() {
     TargetCoding& target = out_.coding.target;
-    target = make_target_coding(table_, options_.target, likelihood_.traits.response);
+    target = make_target_coding(table_, terms_.target, likelihood_.traits.response);
     if (!target.note.empty()) out_.notes.push_back(target.note);
     responses_ = target.encode(table_);
     out_.coding.argument_columns = options_.argument_columns;
@@ -246,36 +334,65 @@ class Builder {
     return std::log(mean / exposure);
   }
 
-  void build_process() {
+  [[nodiscard]] double response_scale() const {
+    return likelihood_.traits.response == ResponseKind::real ? sd_of(responses_) : 1.0;
+  }
+
+  [[nodiscard]] GaussianProcess process() {
     GaussianProcess process;
     process.inputs = out_.coding.features.encode_dense(table_);
     const Index columns = process.inputs.cols();
-    KernelExpression kernel =
-        parse_kernel(options_.kernel.empty() ? default_kernel : options_.kernel, options_.spelling);
+    KernelExpression& kernel = *terms_.kernel;
     settings_.offer([&](const ParameterSetting& setting) {
       constexpr std::string_view prefix = "kernel.";
       return setting.name.starts_with(prefix) && kernel.set(std::string_view(setting.name).substr(prefix.size()),
                                                             settings_.numbers(setting), columns, options_.spelling);
     });
-    if (options_.learning) {
-      kernel.start_from(process.inputs, likelihood_.traits.response == ResponseKind::real ? sd_of(responses_) : 1.0);
-    }
+    if (options_.learning) kernel.start_from(process.inputs, response_scale());
     note_defaults("kernel parameters ", kernel.defaults());
     process.kernel = kernel.build(columns);
-    process.mean = options_.mean ? *options_.mean : level();
-    out_.model.prior = std::move(process);
+    process.mean = has_intercept() ? 0.0 : options_.mean ? *options_.mean : level();
+    return process;
   }
 
-  void build_linear() {
-    out_.coding.intercept = has_intercept();
-    const Index dimension = out_.coding.features.dimension() + (has_intercept() ? 1 : 0);
-    Isotropic prior{.mean = Vector::Zero(dimension), .variance = 1.0};
-    if (const auto given = settings_.number("prior.variance")) {
-      prior.variance = *given;
+  /// Coefficients with priors on the scale of the data, effects of groups, and a process where kernels ask for one.
+  void build_additive() {
+    if (has_intercept() && options_.mean != 0.0)
+      throw InvalidOption(fmt::format("{}: the model has an intercept", name("mean")));
+    Additive prior;
+    const AdditiveParts parts{.options = options_,
+                              .coding = out_.coding,
+                              .table = table_,
+                              .sites = out_.model.sites.front(),
+                              .offset = out_.model.offset,
+                              .response_scale = response_scale()};
+    out_.coding.centres = column_centres(out_.coding, table_);
+    prior.fixed = fixed_effects(parts, settings_);
+    std::string defaults;
+    prior.random = random_effects(parts, settings_, defaults);
+    note_defaults("", defaults);
+    if (terms_.kernel) {
+      prior.process = process();
+    } else if (!has_intercept()) {
+      out_.coding.constant = options_.mean ? *options_.mean : level();
+    }
+    const Index values = prior.process ? table_.rows() : 0;
+    if (table_.is_sparse) {
+      put_rows(out_.coding, table_, out_.model.design);
     } else {
-      note_defaults("", "prior.variance = 1");
+      out_.model.design = additive_rows(out_.coding, table_, Groups::known, values);
+    }
+    if (out_.coding.constant != 0.0) {
+      if (out_.model.offset.size() == 0) out_.model.offset = Vector::Zero(table_.rows());
+      out_.model.offset.array() += out_.coding.constant;
     }
     out_.model.prior = std::move(prior);
+  }
+
+  /// w ~ N(0, prior.variance I) over the columns as they are.
+  void build_linear() {
+    const Index dimension = out_.coding.features.dimension() + (has_intercept() ? 1 : 0);
+    out_.model.prior = Isotropic{.mean = Vector::Zero(dimension), .variance = *settings_.number("prior.variance")};
     put_rows(out_.coding, table_, out_.model.design);
   }
 
@@ -283,6 +400,8 @@ class Builder {
   const LikelihoodInfo& likelihood_;
   Settings settings_;
   FeatureOptions feature_options_;
+  ModelTerms terms_;
+  std::vector<std::string> inputs_;  // Columns of the process.
   Table table_;
   Vector responses_;
   SiteArguments site_arguments_;
@@ -307,21 +426,42 @@ std::vector<double> parse_numbers(std::string_view text, std::string_view name) 
   }
 }
 
+bool TableModelOptions::is_process() const {
+  if (!prior.empty()) return prior == "gp";
+  return !kernel.empty() || random.empty();
+}
+
 void TableModelOptions::check() const {
   const auto name = [&](std::string_view field) { return option_name(field, spelling); };
   const LikelihoodInfo& info = likelihood_of(*this);
-  if (prior != "gp" && prior != "isotropic") {
-    throw InvalidOption(fmt::format("{}: unknown prior \"{}\"; accepted: gp, isotropic", name("prior"), prior));
+  if (!prior.empty() && prior != "gp" && prior != "isotropic" && prior != "linear") {
+    throw InvalidOption(
+        fmt::format("{}: unknown prior \"{}\"; accepted: gp, isotropic (also called linear)", name("prior"), prior));
   }
-  if (prior == "isotropic" && !kernel.empty()) {
+  if (!formula.empty()) {
+    const char* other = !target.empty()     ? "target"
+                        : !features.empty() ? "features"
+                        : !prior.empty()    ? "prior"
+                        : !kernel.empty()   ? "kernel"
+                        : !random.empty()   ? "random"
+                        : !intercept        ? "no_intercept"
+                                            : nullptr;
+    if (other != nullptr)
+      throw InvalidOption(fmt::format("{} says that already; leave {} out", name("formula"), name(other)));
+    static_cast<void>(parse_formula(formula, spelling));
+  }
+  for (const std::string& text : random) static_cast<void>(parse_groups(text, spelling));
+  const bool linear = formula.empty() && !is_process();
+  if (linear && !kernel.empty()) {
     throw InvalidOption(fmt::format("{} belongs to {} gp; an isotropic prior has none", name("kernel"), name("prior")));
   }
-  if (prior == "gp" && !intercept) {
+  if (formula.empty() && is_process() && !intercept &&
+      parse_kernel(kernel.empty() ? default_kernel : kernel, spelling).sees_all()) {
     throw InvalidOption(fmt::format("{} belongs to {} isotropic; a gp prior has a constant {}",
                                     spelling == Spelling::command_line ? "--no-intercept" : "intercept = false",
                                     name("prior"), name("mean")));
   }
-  if (prior == "isotropic" && mean != 0.0) {
+  if (linear && intercept && mean != 0.0) {
     throw InvalidOption(
         fmt::format("{} belongs to {} gp; an isotropic prior has an intercept", name("mean"), name("prior")));
   }
@@ -344,6 +484,10 @@ TableCoding plain_coding(const Model& model, Spelling spelling) {
   if (model.sites.size() != 1) {
     throw InvalidOption(fmt::format("{}: the problem has {} blocks of sites; saved models have one likelihood", save,
                                     model.sites.size()));
+  }
+  if (std::holds_alternative<Additive>(model.prior)) {
+    throw InvalidOption(fmt::format(
+        "{}: an additive prior of a problem has no columns that a table could have; fit it from a table", save));
   }
   const auto* process = process_of(model.prior);
   if (process != nullptr && !model.design.is_identity()) {

@@ -1,5 +1,7 @@
 #include "gaussmith/table_model.hpp"
+#include "io/text.hpp"
 #include "model/prior.hpp"
+#include "tables/additive_rows.hpp"
 #include "tables/coded_rows.hpp"
 
 #include <fmt/format.h>
@@ -8,25 +10,55 @@ namespace gaussmith {
 
 namespace {
 
-std::vector<std::string> needed_columns(const TableCoding& coding, bool observed) {
+/// Columns whose cells must be there. That of a group need not: a row without a level is one of the population.
+std::vector<std::string> needed_columns(const TableCoding& coding, bool observed, bool population) {
   std::vector<std::string> columns;
   if (coding.features.is_sparse) return columns;
   for (const FeatureColumn& column : coding.features.columns) columns.push_back(column.name);
+  for (const FixedTerm& term : coding.fixed)
+    for (const FeatureColumn& column : term.columns) columns.push_back(column.name);
+  for (const GroupCoding& group : coding.groups)
+    if (!population && !group.slope.empty()) columns.push_back(group.slope);
   for (const auto& [argument, column] : needed_arguments(coding, observed)) columns.push_back(column);
   if (!coding.offset_column.empty()) columns.push_back(coding.offset_column);
   if (observed) columns.push_back(coding.target.column);
   return columns;
 }
 
-PredictionPoints points_of(const SavedModel& model, const Table& table, bool observed) {
-  PredictionPoints points;
-  if (process_of(model.fitted.prior) != nullptr) {
-    points.inputs = model.coding.features.encode_dense(table);
-  } else {
-    put_rows(model.coding, table, points.design);
+/// Rows of levels that were never seen are predicted for the population, or refused.
+void add_unseen(const SavedModel& model, const Table& table, bool refuse, PredictionPoints& points,
+                std::vector<std::string>& warnings) {
+  const UnseenLevels unseen = unseen_levels(model.coding, std::get<Additive>(model.fitted.prior), table);
+  if (unseen.rows == 0) return;
+  if (refuse) {
+    throw InvalidFile(fmt::format("{}: level {} of {} was not in the training table", table.where(unseen.first_row),
+                                  in_quotes(unseen.first_level), in_quotes(unseen.first_group)));
   }
-  points.arguments = row_arguments(model.coding, table, observed);
-  points.offset = row_offset(model.coding, table);
+  points.variance = unseen.variance;
+  warnings.push_back(fmt::format(
+      "{} row{} with a level that was never seen or is missing (the first: {} of {}, {}): predicted for the population",
+      unseen.rows, unseen.rows == 1 ? "" : "s", in_quotes(unseen.first_level), in_quotes(unseen.first_group),
+      table.where(unseen.first_row)));
+}
+
+PredictionPoints points_of(const SavedModel& model, const Table& table, const TablePredictionOptions& options,
+                           std::vector<std::string>& warnings) {
+  PredictionPoints points;
+  const TableCoding& coding = model.coding;
+  if (process_of(model.fitted.prior) != nullptr) points.inputs = coding.features.encode_dense(table);
+  if (has_terms(coding)) {
+    points.design = additive_rows(coding, table, options.population ? Groups::population : Groups::known);
+    if (!coding.groups.empty() && !options.population)
+      add_unseen(model, table, options.refuse_new_levels, points, warnings);
+  } else if (process_of(model.fitted.prior) == nullptr) {
+    put_rows(coding, table, points.design);
+  }
+  points.arguments = row_arguments(coding, table, options.observed);
+  points.offset = row_offset(coding, table);
+  if (coding.constant != 0.0) {
+    if (points.offset.size() == 0) points.offset = Vector::Zero(table.rows());
+    points.offset.array() += coding.constant;
+  }
   return points;
 }
 
@@ -36,9 +68,12 @@ const char* format_of(bool is_sparse) { return is_sparse ? "LIBSVM" : "CSV"; }
 
 TableOptions reading_options(const TableCoding& coding) {
   TableOptions options;
-  for (const FeatureColumn& column : coding.features.columns) {
+  const auto keep_text = [&](const FeatureColumn& column) {
     if (column.type == ColumnType::text) options.text_columns.push_back(column.name);
-  }
+  };
+  for (const FeatureColumn& column : coding.features.columns) keep_text(column);
+  for (const FixedTerm& term : coding.fixed)
+    for (const FeatureColumn& column : term.columns) keep_text(column);
   if (coding.features.is_sparse) {
     options.features = coding.features.sparse_features;
     options.ignore_larger_indices = true;
@@ -53,8 +88,8 @@ TablePrediction predict_table(const SavedModel& model, Table table, const TableP
                                   table.name_in_messages(), format_of(coding.features.is_sparse),
                                   format_of(table.is_sparse)));
   }
-  CompleteRows complete =
-      complete_rows(std::move(table), needed_columns(coding, options.observed), options.drop_missing);
+  CompleteRows complete = complete_rows(std::move(table), needed_columns(coding, options.observed, options.population),
+                                        options.drop_missing);
   std::vector<std::string> notes;
   std::vector<std::string> warnings;
   if (!complete.note.empty()) notes.push_back(std::move(complete.note));
@@ -62,7 +97,7 @@ TablePrediction predict_table(const SavedModel& model, Table table, const TableP
     warnings.push_back(fmt::format("{} value{} of features beyond the model's {} were left out", ignored,
                                    ignored == 1 ? "" : "s", coding.features.sparse_features));
   }
-  const PredictionPoints points = points_of(model, complete.table, options.observed);
+  const PredictionPoints points = points_of(model, complete.table, options, warnings);
   const Vector responses = options.observed ? coding.target.encode(complete.table) : Vector();
   const Predictor predictor(model.fitted, options.threads);
   return {predictor.predict(points, options.threads),

@@ -1,0 +1,108 @@
+#include "gaussmith/errors.hpp"
+#include "io/levels.hpp"
+#include "io/table.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace gaussmith {
+
+namespace {
+
+FeatureCoding alone(const FeatureColumn& column) {
+  FeatureCoding coding;
+  coding.columns = {column};
+  return coding;
+}
+
+/// The cells of several columns in one text; empty where one is missing.
+std::string joined_cell(const std::vector<const Column*>& columns, Index row) {
+  std::string text;
+  for (const Column* column : columns) {
+    if (column->is_missing(row)) return {};
+    text += (text.empty() ? "" : ":") + cell_text(*column, row);
+  }
+  return text;
+}
+
+std::vector<const Column*> columns_of(const Table& table, const std::vector<std::string>& names) {
+  std::vector<const Column*> columns;
+  for (const std::string& name : names) columns.push_back(&table.column(name));
+  return columns;
+}
+
+}  // namespace
+
+Index FixedTerm::width() const {
+  Index width = 1;
+  for (const FeatureColumn& column : columns) width *= column.width();
+  return width;
+}
+
+std::vector<std::string> FixedTerm::names() const {
+  std::vector<std::string> names = {""};
+  for (const FeatureColumn& column : columns) {
+    std::vector<std::string> longer;
+    for (const std::string& own : alone(column).names())
+      for (const std::string& before : names) longer.push_back(before.empty() ? own : before + ":" + own);
+    names = std::move(longer);
+  }
+  return names;
+}
+
+Matrix FixedTerm::encode(const Table& table) const {
+  Matrix product = Matrix::Ones(table.rows(), 1);
+  for (const FeatureColumn& column : columns) {
+    const Matrix own = alone(column).encode_dense(table);
+    Matrix wider(table.rows(), product.cols() * own.cols());
+    for (Index j = 0; j < own.cols(); ++j)
+      wider.middleCols(j * product.cols(), product.cols()) = (product.array().colwise() * own.col(j).array()).matrix();
+    product = std::move(wider);
+  }
+  return product;
+}
+
+std::string GroupCoding::name() const { return fmt::format("{}", fmt::join(group, ":")); }
+
+std::vector<Index> GroupCoding::rows(const Table& table) const {
+  std::vector<Index> out(static_cast<std::size_t>(table.rows()), -1);
+  const std::vector<const Column*> columns = columns_of(table, group);
+  if (columns.size() == 1) {
+    const LevelLookup lookup(levels);
+    for (Index row = 0; row < table.rows(); ++row) {
+      if (columns.front()->is_missing(row)) continue;
+      if (const auto level = lookup.find(*columns.front(), row))
+        out[static_cast<std::size_t>(row)] = static_cast<Index>(*level);
+    }
+    return out;
+  }
+  std::unordered_map<std::string_view, Index> lookup;
+  for (std::size_t i = 0; i < levels.size(); ++i) lookup.emplace(levels[i], static_cast<Index>(i));
+  for (Index row = 0; row < table.rows(); ++row)
+    if (const auto found = lookup.find(joined_cell(columns, row)); found != lookup.end())
+      out[static_cast<std::size_t>(row)] = found->second;
+  return out;
+}
+
+Matrix GroupCoding::multipliers(const Table& table) const {
+  Matrix out(table.rows(), effects());
+  if (intercept) out.col(0).setOnes();
+  if (!slope.empty()) out.col(effects() - 1) = number_column(table, slope);
+  return out;
+}
+
+std::vector<std::string> group_levels(const Table& table, const std::vector<std::string>& group) {
+  const std::vector<const Column*> columns = columns_of(table, group);
+  if (columns.size() == 1) return distinct_cells(*columns.front());
+  std::vector<std::string> present;
+  for (Index row = 0; row < table.rows(); ++row)
+    if (std::string text = joined_cell(columns, row); !text.empty()) present.push_back(std::move(text));
+  std::sort(present.begin(), present.end());
+  present.erase(std::unique(present.begin(), present.end()), present.end());
+  return present;
+}
+
+}  // namespace gaussmith

@@ -1,0 +1,225 @@
+#include "tables/additive_model.hpp"
+
+#include "gaussmith/errors.hpp"
+#include "io/table.hpp"
+#include "io/text.hpp"
+#include "model/site_rows.hpp"
+#include "tables/additive_rows.hpp"
+#include "tables/coded_rows.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace gaussmith {
+
+namespace {
+
+constexpr double default_scale = 2.5;
+constexpr double intercept_width = 10.0;
+
+/// Population standard deviation of a column; 1 for a constant one.
+double spread(const Vector& column) {
+  const double sd = std::sqrt((column.array() - column.mean()).square().mean());
+  const double size = column.cwiseAbs().maxCoeff();
+  return std::isfinite(sd) && sd > 1e-12 * size ? sd : 1.0;
+}
+
+/// The same for every column of a sparse design, without its zeros.
+Vector column_spreads(const Design& design) {
+  const Vector ones = Vector::Ones(design.rows());
+  const auto rows = static_cast<double>(design.rows());
+  const Vector mean = design.transposed_times(ones) / rows;
+  const Vector square = design.column_squares(ones) / rows;
+  Vector sd = (square.array() - mean.array().square()).max(0.0).sqrt();
+  for (Index j = 0; j < sd.size(); ++j)
+    if (!(sd(j) > 1e-7 * std::sqrt(square(j)))) sd(j) = 1.0;
+  return sd;
+}
+
+/// Fixed effects by name, in the order of the weights after the intercept.
+std::vector<std::string> fixed_names(const TableCoding& coding) {
+  if (coding.features.is_sparse) return coding.features.names();
+  std::vector<std::string> names;
+  for (const FixedTerm& term : coding.fixed)
+    for (std::string& name : term.names()) names.push_back(std::move(name));
+  return names;
+}
+
+void apply_own_priors(const AdditiveParts& parts, FixedEffects& fixed) {
+  std::vector<std::string> names = fixed_names(parts.coding);
+  if (parts.coding.intercept) names.insert(names.begin(), "(intercept)");
+  for (const CoefficientPrior& own : parts.options.coefficient_priors) {
+    const auto found = std::find(names.begin(), names.end(), own.name);
+    const std::string option = option_name("coefficient_prior", parts.options.spelling);
+    if (found == names.end())
+      throw InvalidOption(
+          fmt::format("{}: there is no coefficient {}; the model has {}", option, in_quotes(own.name), listed(names)));
+    if (!(own.sd > 0.0) || !std::isfinite(own.sd) || !std::isfinite(own.mean))
+      throw InvalidOption(
+          fmt::format("{} {}={},{}: expected a finite mean and a positive sd", option, own.name, own.mean, own.sd));
+    const Index j = found - names.begin();
+    fixed.mean(j) = own.mean;
+    fixed.sd(j) = own.sd;
+    fixed.scaled[static_cast<std::size_t>(j)] = false;
+  }
+}
+
+/// The slope of the sum of log sites at a constant eta, and its curvature.
+struct Slope {
+  double first, second;
+};
+
+Slope slope_at(const SiteRows& rows, double eta, const Vector& offset) {
+  Vector at = Vector::Constant(rows.rows(), eta);
+  if (offset.size() > 0) at += offset;
+  Vector value;
+  Vector first;
+  Vector second;
+  rows.log_density(at, &value, &first, &second);
+  return {first.sum(), second.sum()};
+}
+
+double median(Vector values) {
+  std::sort(values.begin(), values.end());
+  const Index half = values.size() / 2;
+  return values.size() % 2 == 1 ? values(half) : 0.5 * (values(half - 1) + values(half));
+}
+
+}  // namespace
+
+std::vector<FixedTerm> code_fixed(const ModelTerms& terms, bool intercept, bool by_formula, const Table& table,
+                                  std::vector<std::string>& warnings) {
+  std::set<std::set<std::string>> present;
+  if (intercept) present.insert(std::set<std::string>());
+  for (const auto& columns : terms.fixed) present.insert(std::set<std::string>(columns.begin(), columns.end()));
+  std::vector<FixedTerm> coded;
+  for (const auto& columns : terms.fixed) {
+    FixedTerm term;
+    for (const std::string& name : columns) {
+      std::set<std::string> others(columns.begin(), columns.end());
+      others.erase(name);
+      FeatureOptions options;
+      options.features = {name};
+      options.drop_first_level = by_formula ? present.contains(others) : intercept;
+      const bool text = table.column(name).type == ColumnType::text;
+      // A column of two levels or more in a model without an intercept spans the constant for those that follow.
+      if (by_formula && others.empty() && text && !intercept) present.insert(std::set<std::string>());
+      FeatureCoding one = make_feature_coding(table, options);
+      warnings.insert(warnings.end(), one.warnings.begin(), one.warnings.end());
+      term.columns.push_back(std::move(one.columns.front()));
+    }
+    coded.push_back(std::move(term));
+  }
+  return coded;
+}
+
+std::vector<GroupCoding> code_groups(const std::vector<GroupTerm>& groups, const std::string& option,
+                                     const Table& table) {
+  std::vector<GroupCoding> coded;
+  for (const GroupTerm& group : groups) {
+    GroupCoding coding{.term = group.text,
+                       .group = group.group,
+                       .intercept = group.intercept,
+                       .slope = group.slope,
+                       .correlated = group.correlated,
+                       .levels = group_levels(table, group.group)};
+    if (coding.levels.size() < 2)
+      throw InvalidFile(fmt::format("{} {}: {} has one level only ({}) in {}; a group needs at least two", option,
+                                    group.text, in_quotes(coding.name()),
+                                    coding.levels.empty() ? "" : in_quotes(coding.levels.front()),
+                                    table.name_in_messages()));
+    if (!coding.slope.empty()) check_numeric(table, table.column(coding.slope));
+    coded.push_back(std::move(coding));
+  }
+  return coded;
+}
+
+Vector column_centres(const TableCoding& coding, const Table& table) {
+  if (!coding.intercept || coding.fixed.empty()) return {};
+  TableCoding plain = coding;
+  plain.centres.resize(0);
+  const Matrix rows = fixed_rows(plain, table);
+  return rows.rightCols(rows.cols() - 1).colwise().mean();
+}
+
+FixedEffects fixed_effects(const AdditiveParts& parts, Settings& settings) {
+  const TableCoding& coding = parts.coding;
+  const Index lead = coding.intercept ? 1 : 0;
+  Vector spreads;
+  if (parts.table.is_sparse) {
+    spreads = column_spreads(coding.features.encode_sparse(parts.table));
+  } else {
+    const Matrix rows = fixed_rows(coding, parts.table);
+    spreads.resize(rows.cols() - lead);
+    for (Index j = 0; j < spreads.size(); ++j) spreads(j) = spread(rows.col(lead + j));
+  }
+  FixedEffects fixed;
+  fixed.mean = Vector::Zero(lead + spreads.size());
+  fixed.sd.resize(fixed.size());
+  fixed.sd.tail(spreads.size()) = parts.response_scale * spreads.cwiseInverse();
+  fixed.scaled.assign(static_cast<std::size_t>(fixed.size()), true);
+  fixed.scale = settings.number("prior.scale").value_or(default_scale);
+  if (lead == 1) {
+    fixed.mean(0) = best_constant(parts.sites, parts.offset);
+    fixed.sd(0) = intercept_width * parts.response_scale;
+    fixed.scaled.front() = false;
+  }
+  apply_own_priors(parts, fixed);
+  return fixed;
+}
+
+std::vector<RandomEffects> random_effects(const AdditiveParts& parts, Settings& settings, std::string& defaults) {
+  std::vector<RandomEffects> random;
+  std::vector<std::string> taken;
+  for (std::size_t t = 0; t < parts.coding.groups.size(); ++t) {
+    const GroupCoding& group = parts.coding.groups[t];
+    RandomEffects term{.levels = static_cast<Index>(group.levels.size()), .sd = Vector::Ones(group.effects())};
+    const Matrix multipliers = group.multipliers(parts.table);
+    for (Index e = 0; e < group.effects(); ++e) {
+      const std::string name =
+          group.effects() == 1 ? fmt::format("random[{}].sd", t) : fmt::format("random[{}].sd[{}]", t, e);
+      // Half of the spread of the responses, as far as the effect can make it.
+      const double size = std::sqrt(multipliers.col(e).squaredNorm() / static_cast<double>(multipliers.rows()));
+      const double start = parts.options.learning ? 0.5 * parts.response_scale / (size > 0.0 ? size : 1.0) : 1.0;
+      const auto given = settings.number(name);
+      term.sd(e) = given.value_or(start);
+      if (!given) taken.push_back(fmt::format("{} = {}", name, term.sd(e)));
+    }
+    if (group.correlated)
+      term.correlation = settings.number(fmt::format("random[{}].correlation[1][0]", t)).value_or(0.0);
+    random.push_back(std::move(term));
+  }
+  defaults = fmt::format("{}", fmt::join(taken, ", "));
+  return random;
+}
+
+double best_constant(const Sites& sites, const Vector& offset) {
+  const Vector& y = sites->responses();
+  if (sites->traits().response == ResponseKind::real) {
+    const Vector middle = offset.size() > 0 ? Vector(y - offset) : y;
+    return sites->traits().gaussian ? middle.mean() : median(middle);
+  }
+  // Log-concave: Newton steps for the zero of the slope inside a bracket.
+  constexpr double widest = 30.0;
+  const std::vector<Sites> blocks = {sites};
+  const SiteRows rows(blocks, 1);
+  double lower = -widest;
+  double upper = widest;
+  double eta = 0.0;
+  for (int step = 0; step < 100; ++step) {
+    const Slope slope = slope_at(rows, eta, offset);
+    if (!std::isfinite(slope.first)) break;
+    (slope.first > 0.0 ? lower : upper) = eta;
+    const double newton = eta - slope.first / slope.second;
+    const double next = slope.second < 0.0 && newton > lower && newton < upper ? newton : 0.5 * (lower + upper);
+    if (std::abs(next - eta) < 1e-12 * (1.0 + std::abs(eta))) return next;
+    eta = next;
+  }
+  return eta;
+}
+
+}  // namespace gaussmith

@@ -1,0 +1,47 @@
+#pragma once
+// The parts of an additive model that come from a table: codings of its terms, and priors on the scale of the data.
+
+#include "gaussmith/table_model.hpp"
+#include "tables/formula.hpp"
+#include "tables/settings.hpp"
+
+namespace gaussmith {
+
+/// Codes the columns of fixed effects. Formulas follow the rule of R: in a term, a column of levels leaves its first
+/// one out if the model has the term without that column (the intercept, for a column alone); else it keeps all.
+/// Without a formula every column leaves it out where there is an intercept.
+[[nodiscard]] std::vector<FixedTerm> code_fixed(const ModelTerms& terms, bool intercept, bool by_formula,
+                                                const Table& table, std::vector<std::string>& warnings);
+
+/// Codes groups; `option` stands for the option in messages. Throws InvalidFile for a group with one level only and for
+/// slopes that are no numbers.
+[[nodiscard]] std::vector<GroupCoding> code_groups(const std::vector<GroupTerm>& groups, const std::string& option,
+                                                   const Table& table);
+
+/// The means of the columns of fixed effects; empty without an intercept.
+[[nodiscard]] Vector column_centres(const TableCoding& coding, const Table& table);
+
+/// What priors are made from; all of it is lent.
+struct AdditiveParts {
+  const TableModelOptions& options;
+  const TableCoding& coding;
+  const Table& table;
+  const Sites& sites;
+  const Vector& offset;
+  double response_scale;  ///< The sd of responses on the scale of eta, else 1.
+};
+
+/// Coefficients N(0, (prior.scale response_scale / sd of the column)^2), prior.scale 2.5; the intercept at the means of
+/// the columns N(best constant, (10 response_scale)^2); what coefficient_priors say instead.
+[[nodiscard]] FixedEffects fixed_effects(const AdditiveParts& parts, Settings& settings);
+
+/// Effects of the groups with the sds of the settings, else 1, or half the scale of the data where they will be
+/// learned; `defaults` says which took the default.
+[[nodiscard]] std::vector<RandomEffects> random_effects(const AdditiveParts& parts, Settings& settings,
+                                                        std::string& defaults);
+
+/// The constant eta at which the sites are largest, given the offset; the middle of the responses for sites that are
+/// not log-concave.
+[[nodiscard]] double best_constant(const Sites& sites, const Vector& offset);
+
+}  // namespace gaussmith

@@ -1,0 +1,253 @@
+#include "tables/formula.hpp"
+
+#include "base/spelling.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+
+namespace gaussmith {
+
+namespace {
+
+constexpr std::string_view accepted_terms =
+    "columns, a:b, a*b, 0, 1, (1|group), (x|group), (x||group), (0 + x|group) and kernels such as se(x)";
+
+class Parser {
+ public:
+  Parser(std::string_view text, std::string option) : text_(text), option_(std::move(option)) {}
+
+  ModelTerms formula() {
+    ModelTerms terms;
+    terms.target = column("the column of the responses");
+    if (!take("~")) fail("expected ~ after the response");
+    bool minus = take("-");
+    while (true) {
+      term(minus, terms);
+      if (take("+")) {
+        minus = false;
+      } else if (take("-")) {
+        minus = true;
+      } else {
+        break;
+      }
+    }
+    if (!at_end()) fail(fmt::format("unexpected \"{}\"; terms are joined by +", text_[at_]));
+    return terms;
+  }
+
+  std::vector<GroupTerm> groups() {
+    std::vector<GroupTerm> terms = group_terms(0);
+    if (!at_end()) fail(fmt::format("unexpected \"{}\" after the group", text_[at_]));
+    return terms;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what, std::optional<std::size_t> place = {}) const {
+    throw InvalidFormula(fmt::format("{}: {}; accepted: {}", option_, what, accepted_terms), std::string(text_),
+                         place.value_or(at_));
+  }
+
+  void skip_spaces() {
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;
+  }
+
+  bool at_end() {
+    skip_spaces();
+    return at_ == text_.size();
+  }
+
+  bool take(std::string_view wanted) {
+    skip_spaces();
+    if (!text_.substr(at_).starts_with(wanted)) return false;
+    at_ += wanted.size();
+    return true;
+  }
+
+  /// Letters, digits, dots and underscores, and anything beyond ASCII.
+  [[nodiscard]] static bool in_name(char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return std::isalnum(byte) != 0 || c == '_' || c == '.' || byte >= 0x80;
+  }
+
+  std::string column(std::string_view what) {
+    skip_spaces();
+    if (at_ == text_.size()) fail(fmt::format("the text ends where {} is expected", what));
+    if (text_[at_] == '`') {
+      const std::size_t start = at_ + 1;
+      const auto end = text_.find('`', start);
+      if (end == std::string_view::npos || end == start) fail("a name in backticks does not end");
+      at_ = end + 1;
+      return std::string(text_.substr(start, end - start));
+    }
+    const std::size_t start = at_;
+    while (at_ < text_.size() && in_name(text_[at_])) ++at_;
+    if (at_ == start) fail(fmt::format("\"{}\" stands where {} is expected", text_[at_], what));
+    return std::string(text_.substr(start, at_ - start));
+  }
+
+  void term(bool minus, ModelTerms& terms) {
+    skip_spaces();
+    const std::size_t start = at_;
+    if (take("(")) {
+      if (minus) fail("only 1 can be taken away", start);
+      std::vector<GroupTerm> found = group_terms(start);
+      if (!take(")")) fail(at_end() ? "the text ends where ) is expected" : "expected ) after the group");
+      terms.groups.insert(terms.groups.end(), found.begin(), found.end());
+      return;
+    }
+    std::string name = column("a term");
+    if (name == "0" || name == "1") {
+      terms.intercept = (name == "1") != minus;
+      return;
+    }
+    if (minus) fail("only 1 can be taken away", start);
+    if (std::isdigit(static_cast<unsigned char>(text_[start])) != 0)
+      fail(fmt::format("the number {} is no term", name), start);
+    if (is_kernel()) {
+      add_kernel(start, terms);
+      return;
+    }
+    std::vector<std::string> columns = {std::move(name)};
+    bool crossed = false;
+    bool product = false;
+    while (true) {
+      const std::size_t before = at_;
+      if (take(":")) {
+        product = true;
+      } else if (take("*")) {
+        crossed = true;
+      } else {
+        break;
+      }
+      columns.push_back(column("a column"));
+      if (is_kernel()) fail("a column times a kernel has no meaning here", before);
+      if (crossed && (product || columns.size() > 2)) fail("write products of more than two columns as a:b:c", before);
+    }
+    if (take("^") || take("/")) fail("powers and nesting of columns are not understood", at_ - 1);
+    if (crossed) {
+      add_fixed({columns[0]}, terms);
+      add_fixed({columns[1]}, terms);
+    }
+    add_fixed(std::move(columns), terms);
+  }
+
+  static void add_fixed(std::vector<std::string> columns, ModelTerms& terms) {
+    const auto sorted = [](std::vector<std::string> names) {
+      std::sort(names.begin(), names.end());
+      return names;
+    };
+    for (const auto& known : terms.fixed)
+      if (sorted(known) == sorted(columns)) return;  // a + a*b names a twice.
+    terms.fixed.push_back(std::move(columns));
+  }
+
+  /// Whether a name is followed by a bracket, as in se(x) and se-ard(x).
+  [[nodiscard]] bool is_kernel() const {
+    const std::string_view rest = text_.substr(at_);
+    return rest.starts_with("(") || rest.starts_with("-ard(");
+  }
+
+  /// A product of kernels that starts at `start`.
+  void add_kernel(std::size_t start, ModelTerms& terms) {
+    while (true) {
+      const auto open = text_.find('(', at_);
+      std::size_t close = open + 1;
+      while (close < text_.size() && text_[close] != ')') close = text_[close] == '`' ? skip_quoted(close) : close + 1;
+      if (close >= text_.size()) {
+        at_ = text_.size();
+        fail("the text ends where ) is expected");
+      }
+      at_ = close + 1;
+      if (!take("*")) break;
+      const std::size_t next = at_;
+      (void)column("a kernel");
+      if (!is_kernel()) fail("a kernel times a column has no meaning here", next);
+    }
+    std::string written(text_.substr(start, at_ - start));
+    for (std::size_t at = 0; (at = written.find("gp(", at)) != std::string::npos; at += 3)
+      if (at == 0 || !in_name(written[at - 1])) written.replace(at, 2, "se");
+    KernelExpression kernel;
+    try {
+      kernel = parse_kernel(written);
+    } catch (const InvalidInput& error) {
+      throw InvalidFormula(fmt::format("{}: {}", option_, error.what()), std::string(text_), start);
+    }
+    if (!terms.kernel) {
+      terms.kernel = std::move(kernel);
+    } else if (terms.kernel->name == "sum") {
+      terms.kernel->terms.push_back(std::move(kernel));
+    } else {
+      KernelExpression sum;
+      sum.name = "sum";
+      sum.terms = {std::move(*terms.kernel), std::move(kernel)};
+      terms.kernel = std::move(sum);
+    }
+  }
+
+  [[nodiscard]] std::size_t skip_quoted(std::size_t at) const {
+    const auto end = text_.find('`', at + 1);
+    return end == std::string_view::npos ? text_.size() : end + 1;
+  }
+
+  /// What stands before and after the bar; `start` is where messages about the whole term point.
+  std::vector<GroupTerm> group_terms(std::size_t start) {
+    skip_spaces();
+    const std::size_t first = at_;
+    GroupTerm term;
+    bool one = false;
+    bool zero = false;
+    do {
+      skip_spaces();
+      const std::size_t here = at_;
+      const std::string name = column("1, 0 or a column");
+      if (name == "1") {
+        one = true;
+      } else if (name == "0") {
+        zero = true;
+      } else if (term.slope.empty()) {
+        term.slope = name;
+      } else {
+        fail("a random term has one slope at most", here);
+      }
+    } while (take("+"));
+    if (take("-")) fail("write 0 + x for a slope without an intercept", at_ - 1);
+    if (!take("|")) fail(at_end() ? "the text ends where | and a group are expected" : "expected | and a group");
+    const bool independent = take("|");
+    if ((one && zero) || (zero && term.slope.empty())) fail("the term has no effect", start);
+    term.intercept = !zero;
+    term.correlated = term.intercept && !term.slope.empty() && !independent;
+    std::vector<GroupTerm> all;
+    term.group.push_back(column("a group"));
+    while (take(":")) term.group.push_back(column("a group"));
+    all.push_back(term);
+    while (take("/")) {
+      // g/h: the groups of g, and within each of them those of h.
+      term.group.push_back(column("a group"));
+      all.push_back(term);
+    }
+    std::string written(text_.substr(first, at_ - first));
+    written.erase(std::remove(written.begin(), written.end(), ' '), written.end());
+    const std::string effects = written.substr(0, written.rfind('|') + 1);
+    for (GroupTerm& each : all) each.text = fmt::format("{}{}", effects, fmt::join(each.group, ":"));
+    return all;
+  }
+
+  std::string_view text_;
+  std::string option_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace
+
+ModelTerms parse_formula(std::string_view text, Spelling spelling) {
+  return Parser(text, option_name("formula", spelling)).formula();
+}
+
+std::vector<GroupTerm> parse_groups(std::string_view text, Spelling spelling) {
+  return Parser(text, option_name("random", spelling)).groups();
+}
+
+}  // namespace gaussmith

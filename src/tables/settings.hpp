@@ -1,0 +1,76 @@
+#pragma once
+// Values that options give to parameters of a model under construction.
+
+#include "base/spelling.hpp"
+#include "gaussmith/infer.hpp"
+#include "gaussmith/table_model.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gaussmith {
+
+/// The settings of parameters, each to be taken by the part of the model that has it.
+class Settings {
+ public:
+  explicit Settings(const TableModelOptions& options) : spelling_(options.spelling) {
+    for (const ParameterSetting& setting : options.parameters) open_.push_back(&setting);
+  }
+
+  /// Hands every open setting to `take`, which answers whether the parameter is its own.
+  template <class Take>
+  void offer(const Take& take) {
+    std::erase_if(open_, [&](const ParameterSetting* setting) { return take(*setting); });
+  }
+
+  [[nodiscard]] bool has(std::string_view name) const {
+    return std::any_of(open_.begin(), open_.end(), [&](const ParameterSetting* s) { return s->name == name; });
+  }
+
+  /// The one number set for a parameter under either of its names; nothing if none is.
+  std::optional<double> number(const std::string& name, const std::string& other_name = {}) {
+    std::optional<double> found;
+    offer([&](const ParameterSetting& setting) {
+      if (setting.name != name && setting.name != other_name) return false;
+      const std::vector<double> values = numbers(setting);
+      if (values.size() != 1) {
+        throw InvalidOption(fmt::format("{} takes one number", setting_name(name, spelling_)));
+      }
+      found = values.front();
+      return true;
+    });
+    return found;
+  }
+
+  [[nodiscard]] std::vector<double> numbers(const ParameterSetting& setting) const {
+    return setting.values.empty() ? parse_numbers(setting.text, setting_name(setting.name, spelling_)) : setting.values;
+  }
+
+  /// Throws InvalidOption for the first setting that nothing took, listing what there is.
+  void refuse_open(const Model& model) const {
+    if (open_.empty()) return;
+    constexpr std::string_view first_block = "sites[0].";
+    std::vector<std::string> names;
+    for (const Parameter& parameter : model.parameters()) {
+      names.push_back(parameter.name.starts_with(first_block)
+                          ? "likelihood." + parameter.name.substr(first_block.size())
+                          : parameter.name);
+    }
+    for (const auto& info : method_catalogue()) {
+      for (const auto& option : info.options) names.push_back(option.name);
+    }
+    throw InvalidOption(fmt::format("{}: there is no such parameter; accepted: {}",
+                                    setting_name(open_.front()->name, spelling_), fmt::join(names, ", ")));
+  }
+
+ private:
+  std::vector<const ParameterSetting*> open_;
+  Spelling spelling_;
+};
+
+}  // namespace gaussmith
