@@ -63,7 +63,8 @@ std::optional<Posterior> LearningObjective::infer_at(const Vector& log_values) {
 }
 
 Evaluation LearningObjective::evaluate(const Posterior& posterior, const Vector& log_values) const {
-  Evaluation out{posterior.log_evidence().value, Vector::Zero(log_values.size())};
+  Evaluation out{posterior.log_evidence().value, Vector::Zero(log_values.size()),
+                 posterior.log_evidence().numerical_error, posterior.gradient_error()};
   const auto gradient = posterior.gradient();
   for (std::size_t p = 0; p < free_.size(); ++p) {
     const auto i = static_cast<Index>(p);

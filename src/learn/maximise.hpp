@@ -3,17 +3,13 @@
 
 #include "gaussmith/report.hpp"
 #include "gaussmith/types.hpp"
+#include "learn/evaluation.hpp"
 
 #include <functional>
 #include <optional>
 #include <string>
 
 namespace gaussmith {
-
-struct Evaluation {
-  double value;
-  Vector gradient;
-};
 
 /// Where a search ended.
 struct Maximum {
