@@ -16,7 +16,6 @@ gaussmith_dependency(Threads)
 gaussmith_dependency(Boost 1.74)
 gaussmith_dependency(fmt)
 gaussmith_dependency(nlohmann_json)
-gaussmith_dependency(NLopt)
 gaussmith_dependency(ZLIB)
 
 # OpenBLAS, serial and static. Its Cholesky is the reason we use it; its own threads wait by yielding, which on a busy

@@ -124,7 +124,11 @@ LearnOptions learn_options(const Model& model, const LearnArguments& arguments,
   }
   options.restarts = arguments.restarts;
   for (const Assignment& setting : settings) {
-    const double value = setting.numbers(1, "one number").front();
+    if (setting.name == "learn.standard_errors" && (setting.value == "yes" || setting.value == "no")) {
+      options.standard_errors = setting.value == "yes";
+      continue;
+    }
+    const double value = setting.name == "learn.standard_errors" ? 0.0 : setting.numbers(1, "one number").front();
     if (setting.name == "learn.tolerance" && value > 0.0) {
       options.tolerance = value;
     } else if (setting.name == "learn.max_evaluations" && value >= 1.0 && value <= 1e9 && value == std::floor(value)) {
@@ -134,7 +138,7 @@ LearnOptions learn_options(const Model& model, const LearnArguments& arguments,
     } else {
       throw InvalidOption(
           fmt::format("--set {}={}: accepted are learn.tolerance (> 0), learn.max_evaluations (a whole "
-                      "number >= 1) and learn.restart_spread (> 0)",
+                      "number >= 1), learn.restart_spread (> 0) and learn.standard_errors (yes or no)",
                       setting.name, setting.value));
     }
   }

@@ -1,5 +1,5 @@
 #pragma once
-// Learning: maximise the (approximate) evidence over the logarithms of a model's parameters.
+// Learning: maximise the (approximate) evidence over a model's parameters, each on its scale, mostly the logarithm.
 
 #include "gaussmith/infer.hpp"
 
@@ -11,7 +11,8 @@
 
 namespace gaussmith {
 
-/// A log-normal hyperprior: log(parameter) ~ N(log(median), sd^2).
+/// A hyperprior that is Gaussian on the parameter's scale, log-normal for positive parameters:
+/// log(parameter) ~ N(log(median), sd^2), and atanh(parameter) ~ N(atanh(median), sd^2) for correlations.
 struct LogNormal {
   double median = 1.0;
   double sd = 1.0;
@@ -25,13 +26,16 @@ struct Bounds {
 struct LearnOptions {
   std::set<std::string, std::less<>> fixed = {};           ///< Names (full or short) that keep their value.
   std::map<std::string, Bounds, std::less<>> bounds = {};  ///< Per parameter; others take default_bounds.
-  Bounds default_bounds = {};
+  Bounds default_bounds = {};                              ///< Of positive parameters; correlations: -0.999 to 0.999.
   std::map<std::string, LogNormal, std::less<>> hyperpriors = {};
   int max_evaluations = 200;    ///< Of the evidence, for each start.
-  double tolerance = 1e-5;      ///< Projected gradient of the objective in log parameters, largest entry.
+  double tolerance = 1e-5;      ///< Largest projected gradient of the objective; never sharper than its own error.
   int restarts = 0;             ///< Further starts, drawn around the first from the run's seed.
   double restart_spread = 1.0;  ///< Standard deviation of a restart in log parameters.
   bool warm_start = true;       ///< Start each inference from the last one.
+  /// The Hessian at the optimum and from it standard errors, for one or two evaluations a parameter; unset: for up to
+  /// 12 free parameters.
+  std::optional<bool> standard_errors = {};
 };
 
 /// How one parameter fared.
@@ -39,9 +43,11 @@ struct LearnedParameter {
   std::string name;
   double initial = 0.0;
   double value = 0.0;
-  double gradient = 0.0;  ///< Of the objective in log(parameter), at the end.
+  double gradient = 0.0;  ///< Of the objective on the parameter's scale, at the end.
   bool fixed = false;
   bool at_bound = false;
+  std::optional<double> standard_error = {};  ///< Of the parameter on its scale; none at a bound or where not computed.
+  std::optional<LogNormal> hyperprior = {};
 };
 
 struct LearnReport {
@@ -49,13 +55,20 @@ struct LearnReport {
   std::vector<std::string> warnings;
   std::string message;
   int evaluations = 0;
-  int failed_evaluations = 0;  ///< Steps that left the valid region and were recovered from.
+  int curvature_evaluations = 0;      ///< Those that went into second derivatives.
+  int failed_evaluations = 0;         ///< Steps that left the valid region and were recovered from.
+  std::vector<std::string> failures;  ///< Why, each reason once with how often.
   double initial_objective = 0.0;
-  double objective = 0.0;  ///< log evidence plus log hyperpriors.
-  double residual = 0.0;   ///< Largest projected gradient.
+  double objective = 0.0;       ///< log evidence plus log hyperpriors, these without their constants.
+  double log_hyperprior = 0.0;  ///< The hyperpriors' part of it.
+  double residual = 0.0;        ///< Largest projected gradient.
   int best_start = 0;
   std::vector<double> start_objectives;
   std::vector<LearnedParameter> parameters;
+  /// Second derivatives of the objective at the optimum in the places of these parameters on their scales: the free
+  /// ones that are not at a bound. Empty where they were not computed.
+  std::vector<std::string> hessian_parameters;
+  Matrix hessian;
 };
 
 struct Learned {

@@ -82,9 +82,12 @@ Json learning(const LearnReport& report) {
   out["status"] = std::string(to_string(report.status));
   out["message"] = report.message;
   out["evaluations"] = report.evaluations;
+  out["curvature_evaluations"] = report.curvature_evaluations;
   out["failed_evaluations"] = report.failed_evaluations;
+  out["failures"] = report.failures;
   out["initial_objective"] = report.initial_objective;
   out["objective"] = report.objective;
+  out["log_hyperprior"] = report.log_hyperprior;
   out["residual"] = report.residual;
   out["best_start"] = report.best_start;
   out["start_objectives"] = report.start_objectives;
@@ -95,7 +98,8 @@ Json learning(const LearnReport& report) {
                                  {"value", parameter.value},
                                  {"gradient", parameter.gradient},
                                  {"fixed", parameter.fixed},
-                                 {"at_bound", parameter.at_bound}});
+                                 {"at_bound", parameter.at_bound},
+                                 {"se", parameter.standard_error ? Json(*parameter.standard_error) : Json()}});
   }
   return out;
 }

@@ -14,13 +14,32 @@ namespace gaussmith {
 
 namespace {
 
-/// Closer to a bound than this in the logarithm counts as at it.
+/// Closer to a bound than this on its scale counts as at it.
 constexpr double bound_margin = 1e-6;
 
-void check_range(const std::string& name, const Bounds& bounds) {
-  if (!(bounds.lower > 0.0) || !(bounds.lower < bounds.upper) || !std::isfinite(bounds.upper))
-    throw InvalidOption(
-        fmt::format("bounds of {} must be 0 < lower < upper, found {} and {}", name, bounds.lower, bounds.upper));
+/// Bounds of a correlation where none are given.
+constexpr double largest_correlation = 0.999;
+
+double place_of(ParameterScale scale, double value) { return Parameter{{}, value, true, scale}.on_scale(); }
+
+void check_range(const std::string& name, const Bounds& bounds, ParameterScale scale) {
+  const bool positive = scale == ParameterScale::logarithm;
+  const bool inside =
+      positive ? bounds.lower > 0.0 && std::isfinite(bounds.upper) : bounds.lower > -1.0 && bounds.upper < 1.0;
+  if (!inside || !(bounds.lower < bounds.upper))
+    throw InvalidOption(fmt::format("bounds of {} must be {}, found {} and {}", name,
+                                    positive ? "0 < lower < upper" : "-1 < lower < upper < 1", bounds.lower,
+                                    bounds.upper));
+}
+
+void check_hyperprior(const std::string& name, const LogNormal& prior, ParameterScale scale) {
+  const bool positive = scale == ParameterScale::logarithm;
+  const bool inside =
+      positive ? prior.median > 0.0 && std::isfinite(prior.median) : prior.median > -1.0 && prior.median < 1.0;
+  if (!inside || !(prior.sd > 0.0) || !std::isfinite(prior.sd))
+    throw InvalidOption(fmt::format("the hyperprior of {} needs {} and a positive sd, found {} and {}", name,
+                                    positive ? "a positive median" : "a median between -1 and 1", prior.median,
+                                    prior.sd));
 }
 
 }  // namespace
@@ -30,23 +49,20 @@ std::vector<FreeParameter> free_parameters(const Model& model, const LearnOption
   std::set<std::string> fixed;
   for (const std::string& name : options.fixed) fixed.insert(names.resolve(name));
   std::map<std::string, Bounds> bounds;
-  for (const auto& [name, range] : options.bounds) {
-    check_range(name, range);
-    bounds[names.resolve(name)] = range;
-  }
-  check_range("parameters (default_bounds)", options.default_bounds);
+  for (const auto& [name, range] : options.bounds) bounds[names.resolve(name)] = range;
+  check_range("parameters (default_bounds)", options.default_bounds, ParameterScale::logarithm);
   std::map<std::string, LogNormal> hyperpriors;
-  for (const auto& [name, prior] : options.hyperpriors) {
-    if (!(prior.median > 0.0) || !(prior.sd > 0.0) || !std::isfinite(prior.median) || !std::isfinite(prior.sd))
-      throw InvalidOption(fmt::format("the hyperprior of {} needs a positive median and sd, found {} and {}", name,
-                                      prior.median, prior.sd));
-    hyperpriors[names.resolve(name)] = prior;
-  }
+  for (const auto& [name, prior] : options.hyperpriors) hyperpriors[names.resolve(name)] = prior;
   std::vector<FreeParameter> free;
   for (const Parameter& p : model.parameters()) {
-    if (!p.learnable || fixed.contains(p.name)) continue;
     const auto own = bounds.find(p.name);
-    Bounds range = own == bounds.end() ? options.default_bounds : own->second;
+    const auto prior = hyperpriors.find(p.name);
+    if (own != bounds.end()) check_range(p.name, own->second, p.scale);
+    if (prior != hyperpriors.end()) check_hyperprior(p.name, prior->second, p.scale);
+    if (!p.learnable || fixed.contains(p.name)) continue;
+    Bounds range = own != bounds.end()                    ? own->second
+                   : p.scale == ParameterScale::logarithm ? options.default_bounds
+                                                          : Bounds{-largest_correlation, largest_correlation};
     if (own == bounds.end()) {
       // A starting value outside the default range is the user's word that such values make sense.
       range.lower = std::min(range.lower, p.value);
@@ -55,15 +71,17 @@ std::vector<FreeParameter> free_parameters(const Model& model, const LearnOption
       throw InvalidOption(
           fmt::format("{} starts at {}, outside its bounds [{}, {}]", p.name, p.value, range.lower, range.upper));
     }
-    const auto prior = hyperpriors.find(p.name);
-    const double lower = std::log(range.lower);
-    const double upper = std::log(range.upper);
-    free.push_back({p.name, std::clamp(std::log(p.value), lower, upper), lower, upper,
+    const double lower = place_of(p.scale, range.lower);
+    const double upper = place_of(p.scale, range.upper);
+    free.push_back({p.name, p.scale, std::clamp(p.on_scale(), lower, upper), lower, upper,
                     prior == hyperpriors.end() ? std::nullopt : std::optional(prior->second)});
   }
   return free;
 }
 
+double FreeParameter::z_of(double place) const {
+  return (place - place_of(scale, hyperprior->median)) / hyperprior->sd;
+}
 bool FreeParameter::at_lower(double value) const { return value <= lower + bound_margin; }
 bool FreeParameter::at_upper(double value) const { return value >= upper - bound_margin; }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Which parameters of a model learning may change, on the log scale, and where it may go.
+// Which parameters of a model learning may change, each on its own scale, and where it may go.
 
 #include "gaussmith/learn.hpp"
 
@@ -11,9 +11,12 @@ namespace gaussmith {
 
 struct FreeParameter {
   std::string name;
-  double initial, lower, upper;  ///< Logarithms.
+  ParameterScale scale;
+  double initial, lower, upper;  ///< Places on the scale.
   std::optional<LogNormal> hyperprior;
 
+  /// How far a place is from the hyperprior's median, in its standard deviations; there must be one.
+  [[nodiscard]] double z_of(double place) const;
   [[nodiscard]] bool at_lower(double value) const;
   [[nodiscard]] bool at_upper(double value) const;
 };

@@ -6,6 +6,7 @@
 #include "gaussmith/random.hpp"
 #include "learn/free_parameters.hpp"
 #include "learn/learning_objective.hpp"
+#include "learn/maximise.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -29,6 +30,9 @@ void check_options(const LearnOptions& options) {
   if (!(options.restart_spread > 0.0))
     throw InvalidOption(fmt::format("restart_spread must be positive, found {}", options.restart_spread));
 }
+
+/// Second derivatives are taken without being asked for up to this many parameters.
+constexpr std::size_t few_parameters = 12;
 
 /// One call of learn(): ascents from one or several starts over one objective.
 class Learning {
@@ -54,8 +58,11 @@ class Learning {
       for (double& value : point) value += options_.restart_spread * random.normal();
       ascend_from(point.cwiseMax(lower_).cwiseMin(upper_), start);
     }
+    if (objective_.best() && !stopped_) find_curvature();
     report_.evaluations = objective_.evaluations();
     report_.failed_evaluations = objective_.failures();
+    for (const auto& [reason, times] : objective_.reasons())
+      report_.failures.push_back(times == 1 ? reason : fmt::format("{} ({} times)", reason, times));
     return objective_.best() ? finish() : fail();
   }
 
@@ -63,23 +70,30 @@ class Learning {
   void ascend_from(const Vector& point, int start) {
     objective_.forget_start();
     const double best_before = objective_.best_value();
-    Maximum maximum = ascend(point);
-    if (start == 0 && objective_.milder() && objective_.best() && !stopped_) {
+    Maximum maximum = ascend(point, options_.max_evaluations);
+    int left = options_.max_evaluations - maximum.evaluations;
+    if (start == 0 && objective_.milder() && objective_.best() && !stopped_ && left > 0) {
       const Vector reached = objective_.best_point();
       objective_.start_over();
-      maximum = ascend(reached);
+      maximum = ascend(reached, left);
+      left -= maximum.evaluations;
     }
     report_.start_objectives.push_back(maximum.value);
     if (objective_.best_value() > best_before) {
       report_.best_start = start;
       report_.message = maximum.message;
       report_.status = maximum.status;
+      curvature_ = std::move(maximum.curvature);
+      left_ = left;
     }
   }
 
-  Maximum ascend(const Vector& from) {
-    return maximise([&](const Vector& at) { return evaluate(at); }, [&] { return stopped_; }, from, lower_, upper_,
-                    options_.max_evaluations, options_.tolerance);
+  Maximum ascend(const Vector& from, int evaluations) {
+    const SearchOptions search{.max_evaluations = evaluations, .tolerance = options_.tolerance};
+    Maximum maximum = maximise([&](const Vector& at) { return evaluate(at); }, [&] { return stopped_; }, from, lower_,
+                               upper_, search);
+    report_.curvature_evaluations += maximum.curvature_evaluations;
+    return maximum;
   }
 
   std::optional<Evaluation> evaluate(const Vector& at) {
@@ -102,24 +116,46 @@ class Learning {
     return run;
   }
 
+  /// Second derivatives at the best point, unless the search ended with them.
+  void find_curvature() {
+    if (!options_.standard_errors.value_or(free_.size() <= few_parameters)) {
+      curvature_.reset();
+      return;
+    }
+    if (curvature_) return;
+    const int before = objective_.evaluations();
+    const Vector point = objective_.best_point();
+    const Evaluation there = objective_.best_evaluation();
+    int budget = left_;
+    const auto f = [&](const Vector& at) -> std::optional<Evaluation> {
+      if (budget-- <= 0 || stopped_) return std::nullopt;
+      return evaluate(at);
+    };
+    curvature_ = curvature_inside(f, point, there, lower_, upper_, 1.0, left_);
+    report_.curvature_evaluations += objective_.evaluations() - before;
+  }
+
   /// Every evaluation failed: the fit at the start says why.
   Learned fail() {
     Posterior posterior = infer_valid(model_, method_, run_);
     report_.status = Status::numerical_failure;
-    report_.message = "no evaluation of the evidence succeeded: " + objective_.failure();
+    report_.message = fmt::format("no evaluation of the evidence succeeded: {}", fmt::join(report_.failures, "; "));
     report_.initial_objective = report_.objective = posterior.log_evidence().value;
     return {std::move(posterior), std::move(report_)};
   }
 
   Learned finish() {
     const Posterior& best = *objective_.best();
-    report_.objective = objective_.best_value();
-    report_.residual =
-        projected_gradient(objective_.best_gradient(), objective_.best_point(), free_).lpNorm<Eigen::Infinity>();
+    const Evaluation& there = objective_.best_evaluation();
+    report_.objective = there.value;
+    // Among values that their errors cannot tell apart, the best point is not always the highest.
+    for (double& value : report_.start_objectives) value = std::min(value, there.value);
+    report_.log_hyperprior = there.value - best.log_evidence().value;
+    report_.residual = projected_gradient(there.gradient, objective_.best_point(), free_).lpNorm<Eigen::Infinity>();
     if (stopped_) {
       report_.status = Status::stopped;
       report_.message = "stopped by the caller; the best parameters so far are kept";
-    } else if (report_.residual <= options_.tolerance) {
+    } else if (report_.residual <= gradient_goal(options_.tolerance, there)) {
       report_.status = Status::converged;
       report_.message = fmt::format("largest projected gradient {:.1e}", report_.residual);
     }
@@ -133,6 +169,7 @@ class Learning {
                                              name_of(best.method()), fmt::join(options, ", ")));
     }
     describe_parameters(best.model());
+    describe_curvature();
     return {best, std::move(report_)};
   }
 
@@ -145,10 +182,28 @@ class Learning {
       LearnedParameter learned{now[p].name, initial[p].value, now[p].value, 0.0, it == free_.end(), false};
       if (it != free_.end()) {
         const auto i = static_cast<Index>(it - free_.begin());
-        learned.gradient = objective_.best_gradient()(i);
-        learned.at_bound = it->at_lower(objective_.best_point()(i)) || it->at_upper(objective_.best_point()(i));
+        const double place = objective_.best_point()(i);
+        learned.gradient = objective_.best_evaluation().gradient(i);
+        learned.at_bound = it->at_lower(place) || it->at_upper(place);
+        learned.hyperprior = it->hyperprior;
       }
       report_.parameters.push_back(learned);
+    }
+  }
+
+  void describe_curvature() {
+    if (!curvature_ || curvature_->coordinates.empty()) return;
+    report_.hessian = curvature_->hessian;
+    for (const Index i : curvature_->coordinates)
+      report_.hessian_parameters.push_back(free_[static_cast<std::size_t>(i)].name);
+    const auto covariance = covariance_at_maximum(curvature_->hessian);
+    if (!covariance) return;
+    for (std::size_t k = 0; k < report_.hessian_parameters.size(); ++k) {
+      const auto i = static_cast<Index>(k);
+      const auto named = std::find_if(report_.parameters.begin(), report_.parameters.end(), [&](const auto& parameter) {
+        return parameter.name == report_.hessian_parameters[k];
+      });
+      named->standard_error = std::sqrt((*covariance)(i, i));
     }
   }
 
@@ -161,6 +216,8 @@ class Learning {
   LearningObjective objective_;
   Progress progress_;
   LearnReport report_;
+  std::optional<Curvature> curvature_;  ///< At the best point.
+  int left_ = 0;                        ///< Evaluations that the best start did not use.
   bool stopped_ = false;
 };
 

@@ -3,6 +3,9 @@
 #include "engines/infer_valid.hpp"
 #include "gaussmith/errors.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -11,22 +14,33 @@ namespace gaussmith {
 namespace {
 
 /// An evidence that is uncertain by less than this still leads the search.
-constexpr double usable_error = 1e-3;
+constexpr double usable_error = 1e-2;
+/// Inference that takes this many iterations, and this many times those of the cheapest evaluation, is given up.
+constexpr int patience = 20;
+constexpr int patience_factor = 10;
 
 }  // namespace
 
 LearningObjective::LearningObjective(const Model& model, const Method& method, const Run& run,
                                      const LearnOptions& options, const std::vector<FreeParameter>& free)
     : model_(model), asked_for_(method), method_(method), run_(run), options_(options), free_(free) {
-  run_.progress = {};
+  run_.progress = [this](const Iteration&) { return ++iterations_ > most_iterations() ? Next::accept : Next::proceed; };
   run_.warm_start = nullptr;
 }
 
-std::optional<Evaluation> LearningObjective::operator()(const Vector& log_values) {
+int LearningObjective::most_iterations() const {
+  constexpr int most = std::numeric_limits<int>::max();
+  return cheapest_ == most ? most : patience + patience_factor * cheapest_;
+}
+
+std::optional<Evaluation> LearningObjective::operator()(const Vector& places) {
   ++evaluations_;
-  std::optional<Posterior> posterior = infer_at(log_values);
+  std::optional<Posterior> posterior = infer_at(places);
   if (!posterior) return std::nullopt;
   const Report& report = posterior->report();
+  if (iterations_ > most_iterations())
+    return fail(fmt::format("given up after {} iterations of inference, {} times the cheapest evaluation",
+                            patience + patience_factor * cheapest_, patience_factor));
   if (first_of_pass_) {
     // EP may lower its power where it must; the first evaluation decides for all of them, so that they are comparable.
     first_of_pass_ = false;
@@ -34,27 +48,38 @@ std::optional<Evaluation> LearningObjective::operator()(const Vector& log_values
     method_ = posterior->method();
     run_.substitutes = false;
   }
-  // Rounding may spoil moments long before it spoils the evidence.
-  const bool good_enough =
-      report.status == Status::inaccurate && posterior->log_evidence().numerical_error < usable_error;
-  if (!report.converged() && !good_enough) return fail(report.message);
-  Evaluation out = evaluate(*posterior, log_values);
+  if (report.status == Status::numerical_failure) return fail(report.message);
+  Evaluation out = evaluate(*posterior, places);
   if (!std::isfinite(out.value) || !out.gradient.allFinite()) return fail(report.message);
+  if (!(out.value_error < usable_error))
+    return fail(fmt::format("the evidence is uncertain by {:.1g}: {}", out.value_error, report.message));
+  cheapest_ = std::min(cheapest_, std::max(iterations_, 1));
   last_ = posterior;
-  if (!best_ || out.value > best_value_) {
+  if (better(out, places)) {
     best_ = std::move(posterior);
-    best_value_ = out.value;
-    best_point_ = log_values;
-    best_gradient_ = out.gradient;
+    best_evaluation_ = out;
+    best_point_ = places;
   }
   return out;
 }
 
-std::optional<Posterior> LearningObjective::infer_at(const Vector& log_values) {
+bool LearningObjective::better(const Evaluation& evaluation, const Vector& places) const {
+  if (!best_) return true;
+  const double noise = evaluation.value_error + best_evaluation_.value_error;
+  if (std::abs(evaluation.value - best_evaluation_.value) > noise) return evaluation.value > best_evaluation_.value;
+  const auto slope = [&](const Vector& gradient, const Vector& at) {
+    return projected_gradient(gradient, at, free_).lpNorm<Eigen::Infinity>();
+  };
+  return slope(evaluation.gradient, places) < slope(best_evaluation_.gradient, best_point_);
+}
+
+std::optional<Posterior> LearningObjective::infer_at(const Vector& places) {
   std::map<std::string, double, std::less<>> values;
-  for (std::size_t p = 0; p < free_.size(); ++p) values[free_[p].name] = std::exp(log_values(static_cast<Index>(p)));
+  for (std::size_t p = 0; p < free_.size(); ++p)
+    values[free_[p].name] = value_on(free_[p].scale, places(static_cast<Index>(p)));
   Run run = run_;
   if (options_.warm_start && last_) run.warm_start = &*last_;
+  iterations_ = 0;
   try {
     return infer_valid(model_.with_parameters(values), method_, run);
   } catch (const InvalidInput& error) {
@@ -62,25 +87,29 @@ std::optional<Posterior> LearningObjective::infer_at(const Vector& log_values) {
   }
 }
 
-Evaluation LearningObjective::evaluate(const Posterior& posterior, const Vector& log_values) const {
-  Evaluation out{posterior.log_evidence().value, Vector::Zero(log_values.size()),
-                 posterior.log_evidence().numerical_error, posterior.gradient_error()};
+Evaluation LearningObjective::evaluate(const Posterior& posterior, const Vector& places) const {
+  Evaluation out{posterior.log_evidence().value, Vector::Zero(places.size()), posterior.log_evidence().numerical_error,
+                 posterior.gradient_error()};
   const auto gradient = posterior.gradient();
   for (std::size_t p = 0; p < free_.size(); ++p) {
     const auto i = static_cast<Index>(p);
     out.gradient(i) = gradient.at(free_[p].name);
     if (!free_[p].hyperprior) continue;
-    // log N(log theta | log median, sd^2) without its constant.
-    const LogNormal& prior = *free_[p].hyperprior;
-    const double z = (log_values(i) - std::log(prior.median)) / prior.sd;
+    // log N(place | place of the median, sd^2) without its constant.
+    const double z = free_[p].z_of(places(i));
     out.value -= 0.5 * z * z;
-    out.gradient(i) -= z / prior.sd;
+    out.gradient(i) -= z / free_[p].hyperprior->sd;
   }
   return out;
 }
 
-std::nullopt_t LearningObjective::fail(std::string why) {
-  failure_ = std::move(why);
+std::nullopt_t LearningObjective::fail(const std::string& why) {
+  const auto known =
+      std::find_if(reasons_.begin(), reasons_.end(), [&](const auto& reason) { return reason.first == why; });
+  if (known == reasons_.end())
+    reasons_.emplace_back(why, 1);
+  else
+    ++known->second;
   ++failures_;
   return std::nullopt;
 }
@@ -88,7 +117,7 @@ std::nullopt_t LearningObjective::fail(std::string why) {
 void LearningObjective::start_over() {
   best_.reset();
   last_.reset();
-  best_value_ = -std::numeric_limits<double>::infinity();
+  best_evaluation_ = {-std::numeric_limits<double>::infinity(), {}};
   method_ = asked_for_;
   run_.substitutes = true;
   first_of_pass_ = true;

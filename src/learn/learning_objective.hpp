@@ -2,26 +2,28 @@
 // What learning maximises.
 
 #include "gaussmith/learn.hpp"
+#include "learn/evaluation.hpp"
 #include "learn/free_parameters.hpp"
-#include "learn/maximise.hpp"
 
 #include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gaussmith {
 
-/// Log evidence plus log hyperpriors, as a function of log parameters. Remembers the best posterior seen, so that
-/// nothing is inferred twice.
+/// Log evidence plus log hyperpriors, as a function of the places of the free parameters on their scales. Remembers the
+/// best posterior seen, so that nothing is inferred twice.
 class LearningObjective {
  public:
   /// The model is valid; it, the options and the parameters are lent.
   LearningObjective(const Model& model, const Method& method, const Run& run, const LearnOptions& options,
                     const std::vector<FreeParameter>& free);
 
-  /// Empty when inference fails here or does not converge: such a step has left the valid region.
-  [[nodiscard]] std::optional<Evaluation> operator()(const Vector& log_values);
+  /// Usable is what has a value and a gradient that can be trusted, however inference ended. Empty elsewhere, and where
+  /// inference takes many times the iterations of the cheapest evaluation: such a step went too far.
+  [[nodiscard]] std::optional<Evaluation> operator()(const Vector& places);
 
   void forget_start() { last_.reset(); }
 
@@ -32,16 +34,21 @@ class LearningObjective {
   [[nodiscard]] bool milder() const { return milder_; }
   [[nodiscard]] int evaluations() const { return evaluations_; }
   [[nodiscard]] int failures() const { return failures_; }
-  [[nodiscard]] const std::string& failure() const { return failure_; }
+  /// Why evaluations failed: each reason once, with how often, in the order of first occurrence.
+  [[nodiscard]] const std::vector<std::pair<std::string, int>>& reasons() const { return reasons_; }
+
+  /// The best point: the highest value, and among values that their errors cannot tell apart the smallest gradient.
   [[nodiscard]] const std::optional<Posterior>& best() const { return best_; }
-  [[nodiscard]] double best_value() const { return best_value_; }
+  [[nodiscard]] double best_value() const { return best_evaluation_.value; }
+  [[nodiscard]] const Evaluation& best_evaluation() const { return best_evaluation_; }
   [[nodiscard]] const Vector& best_point() const { return best_point_; }
-  [[nodiscard]] const Vector& best_gradient() const { return best_gradient_; }
 
  private:
-  [[nodiscard]] std::optional<Posterior> infer_at(const Vector& log_values);
-  [[nodiscard]] Evaluation evaluate(const Posterior& posterior, const Vector& log_values) const;
-  std::nullopt_t fail(std::string why);
+  [[nodiscard]] std::optional<Posterior> infer_at(const Vector& places);
+  [[nodiscard]] Evaluation evaluate(const Posterior& posterior, const Vector& places) const;
+  [[nodiscard]] bool better(const Evaluation& evaluation, const Vector& places) const;
+  [[nodiscard]] int most_iterations() const;
+  std::nullopt_t fail(const std::string& why);
 
   const Model& model_;
   Method asked_for_, method_;
@@ -49,10 +56,12 @@ class LearningObjective {
   const LearnOptions& options_;
   const std::vector<FreeParameter>& free_;
   std::optional<Posterior> last_, best_;
-  double best_value_ = -std::numeric_limits<double>::infinity();
-  Vector best_point_, best_gradient_;
-  std::string failure_;
+  Evaluation best_evaluation_{-std::numeric_limits<double>::infinity(), {}};
+  Vector best_point_;
+  std::vector<std::pair<std::string, int>> reasons_;
   int evaluations_ = 0, failures_ = 0;
+  int iterations_ = 0;                              ///< Of the last inference.
+  int cheapest_ = std::numeric_limits<int>::max();  ///< Iterations of the cheapest usable one.
   bool first_of_pass_ = true, milder_ = false;
 };
 

@@ -1,122 +1,220 @@
 #include "learn/maximise.hpp"
 
+#include "learn/quadratic_model.hpp"
+
 #include <fmt/format.h>
-#include <nlopt.h>
 
 #include <algorithm>
 #include <cmath>
-#include <exception>
 #include <limits>
-#include <memory>
 
 namespace gaussmith {
 
 namespace {
 
-/// What a failed evaluation is worth: clearly worse than anything seen, so that every line search steps back from it.
-constexpr double failure_penalty = 10.0;
+/// Gradients below this multiple of their own error are zero as far as one can tell.
+constexpr double error_multiple = 4.0;
+/// The region never grows beyond this in any coordinate: a factor of twenty in a parameter.
+constexpr double largest_radius = 3.0;
+/// A region this small says that no step helps.
+constexpr double smallest_radius = 1e-7;
+/// A step this short is within the reach of a Hessian by differences.
+constexpr double near = 0.006;
+/// A Hessian counts as that of a point this near.
+constexpr double same_place = 0.006;
+/// Closer to a bound than this counts as at it.
+constexpr double bound_margin = 1e-6;
 
-struct Search {
-  const std::function<std::optional<Evaluation>(const Vector&)>& f;
-  const std::function<bool()>& stop;
-  const Vector& lower;
-  const Vector& upper;
-  double tolerance;
-  int evaluations_left;
+double norm_of(const Vector& v) { return v.size() == 0 ? 0.0 : v.lpNorm<Eigen::Infinity>(); }
 
-  nlopt_opt optimiser = nullptr;
-  Vector best_point = {}, best_gradient = {};
-  double best = -std::numeric_limits<double>::infinity();
-  double worst = std::numeric_limits<double>::infinity();
-  double residual = std::numeric_limits<double>::infinity();
-  std::exception_ptr thrown = {};
+/// Where along a step, of length one, the cubic through both ends with their slopes is highest.
+double highest_of_cubic(double rise, double slope_before, double slope_after) {
+  // c(t) = slope_before t + b t^2 + c t^3 with c(1) = rise, c'(1) = slope_after.
+  const double b = 3.0 * rise - 2.0 * slope_before - slope_after;
+  const double c = slope_before + slope_after - 2.0 * rise;
+  const double root = b * b - 3.0 * c * slope_before;
+  if (!(root >= 0.0)) return 0.5;
+  const double t = -slope_before / (b - std::sqrt(root));
+  return std::isfinite(t) ? t : 0.5;
+}
 
-  [[nodiscard]] double projected(const Vector& at, const Vector& gradient) const {
-    double largest = 0.0;
+class Search {
+ public:
+  Search(const PartialFunction& f, const std::function<bool()>& stop, const Vector& lower, const Vector& upper,
+         const SearchOptions& options)
+      : f_(f),
+        stop_(stop),
+        lower_(lower),
+        upper_(upper),
+        options_(options),
+        model_(lower.size()),
+        radius_(options.radius),
+        out_{-std::numeric_limits<double>::infinity(), Status::numerical_failure, "every evaluation failed"} {}
+
+  Maximum run(const Vector& start) {
+    point_ = start;
+    auto first = evaluate(start);
+    if (first) {
+      here_ = std::move(*first);
+      model_.reset(std::max(norm_of(projected(point_, here_.gradient)), 1e-3) / options_.radius);
+      climb();
+      out_.value = here_.value;
+      out_.point = point_;
+      out_.gradient = here_.gradient;
+      if (out_.curvature && norm_of(point_ - curvature_at_) > same_place) out_.curvature.reset();
+    } else if (stop_()) {
+      out_.status = Status::stopped;
+    }
+    return std::move(out_);
+  }
+
+ private:
+  std::optional<Evaluation> evaluate(const Vector& at) {
+    if (left() <= 0 || (out_.evaluations > 0 && stop_())) return std::nullopt;
+    ++out_.evaluations;
+    return f_(at);
+  }
+
+  [[nodiscard]] int left() const { return options_.max_evaluations - out_.evaluations; }
+
+  [[nodiscard]] Vector projected(const Vector& at, const Vector& gradient) const {
+    Vector out = gradient;
     for (Index i = 0; i < at.size(); ++i) {
-      const bool blocked = (at(i) <= lower(i) && gradient(i) < 0.0) || (at(i) >= upper(i) && gradient(i) > 0.0);
-      if (!blocked) largest = std::max(largest, std::abs(gradient(i)));
+      const bool blocked = (at(i) <= lower_(i) + bound_margin && gradient(i) < 0.0) ||
+                           (at(i) >= upper_(i) - bound_margin && gradient(i) > 0.0);
+      if (blocked) out(i) = 0.0;
     }
-    return largest;
+    return out;
   }
 
-  double evaluate(const Vector& at, double* gradient) {
-    --evaluations_left;
-    const auto evaluation = f(at);
-    if (stop() || evaluations_left <= 0) nlopt_force_stop(optimiser);
-    if (!evaluation) {
-      // A slope back to the best point keeps quadratic models of the line search sensible.
-      const Vector back = best_point.size() > 0 ? Vector(best_point - at) : Vector(Vector::Zero(at.size()));
-      if (gradient) Eigen::Map<Vector>(gradient, at.size()) = failure_penalty * back / std::max(1e-12, back.norm());
-      return (std::isfinite(worst) ? worst : 0.0) - failure_penalty * (1.0 + back.norm());
-    }
-    worst = std::min(worst, evaluation->value);
-    if (gradient) Eigen::Map<Vector>(gradient, at.size()) = evaluation->gradient;
-    if (evaluation->value > best) {
-      best = evaluation->value;
-      best_point = at;
-      best_gradient = evaluation->gradient;
-      residual = projected(at, evaluation->gradient);
-      if (residual <= tolerance) nlopt_force_stop(optimiser);
-    }
-    return evaluation->value;
+  [[nodiscard]] double residual() const { return norm_of(projected(point_, here_.gradient)); }
+
+  void end(Status status, std::string message) {
+    out_.status = status;
+    out_.message = std::move(message);
   }
 
-  static double call(unsigned n, const double* x, double* gradient, void* data) {
-    auto* self = static_cast<Search*>(data);
-    // NLopt is C: an exception must not cross it.
-    try {
-      return self->evaluate(Eigen::Map<const Vector>(x, n), gradient);
-    } catch (...) {
-      self->thrown = std::current_exception();
-      nlopt_force_stop(self->optimiser);
-      if (gradient) std::fill(gradient, gradient + n, 0.0);
-      return self->best;
+  void climb() {
+    while (true) {
+      const double slope = residual();
+      if (slope <= gradient_goal(options_.tolerance, here_))
+        return end(Status::converged, fmt::format("largest projected gradient {:.1e}", slope));
+      if (stop_()) return end(Status::stopped, "stopped by the caller");
+      if (left() <= 0)
+        return end(Status::iteration_limit, fmt::format("{} evaluations used, largest projected gradient {:.1e}",
+                                                        options_.max_evaluations, slope));
+      if (radius_ < smallest_radius) {
+        if (take_hessian()) continue;
+        return end(Status::stalled,
+                   fmt::format("no further increase in double precision, largest projected gradient {:.1e}", slope));
+      }
+      const Vector below = (lower_ - point_).cwiseMax(-radius_).cwiseMin(0.0);
+      const Vector above = (upper_ - point_).cwiseMin(radius_).cwiseMax(0.0);
+      const Vector step = model_.best_step(here_.gradient, below, above);
+      const double expected = model_.gain(here_.gradient, step);
+      if (norm_of(step) <= near && take_hessian()) continue;
+      // Gradients see further than values: that values cannot tell is no end while gradients still fall.
+      if (hidden_ && expected <= here_.value_error)
+        return end(Status::converged,
+                   fmt::format("what is left to gain, {:.1e}, is within the evidence's own error; largest projected "
+                               "gradient {:.1e}",
+                               std::max(expected, 0.0), slope));
+      attempt(step, expected);
     }
   }
 
-  void run(nlopt_algorithm algorithm, Vector point) {
-    const std::unique_ptr<nlopt_opt_s, decltype(&nlopt_destroy)> owner(
-        nlopt_create(algorithm, static_cast<unsigned>(point.size())), &nlopt_destroy);
-    optimiser = owner.get();
-    nlopt_set_max_objective(optimiser, &Search::call, this);
-    nlopt_set_lower_bounds(optimiser, lower.data());
-    nlopt_set_upper_bounds(optimiser, upper.data());
-    // Stop on our own certificate; NLopt's tolerances only end a search that no longer moves.
-    nlopt_set_ftol_rel(optimiser, 1e-15);
-    nlopt_set_xtol_rel(optimiser, 1e-12);
-    nlopt_set_maxeval(optimiser, evaluations_left);
-    double value = 0.0;
-    nlopt_optimize(optimiser, point.data(), &value);  // How it ended is judged by the residual.
-    optimiser = nullptr;
-    if (thrown) std::rethrow_exception(thrown);
+  /// Replaces the model by the Hessian here, unless that is where it is from or it costs too much.
+  bool take_hessian() {
+    const Index free = (projected(point_, here_.gradient).array() != 0.0).count();
+    if (free > options_.most_differences || (second_order_ && norm_of(point_ - curvature_at_) <= near)) return false;
+    const int before = out_.evaluations;
+    auto found =
+        curvature_inside([&](const Vector& at) { return evaluate(at); }, point_, here_, lower_, upper_,
+                         std::max(1.0, std::abs(model_.times(Vector::Ones(point_.size())).maxCoeff())), left() - 1);
+    out_.curvature_evaluations += out_.evaluations - before;
+    second_order_ = true;
+    curvature_at_ = point_;
+    if (!found) return false;
+    const double scale = std::max(1e-3, found->hessian.diagonal().cwiseAbs().mean());
+    model_.set(found->hessian, found->coordinates, scale);
+    out_.curvature = std::move(found);
+    radius_ = std::max(radius_, 0.25);
+    return true;
   }
 
-  [[nodiscard]] bool finished() const { return residual <= tolerance || stop() || evaluations_left <= 0; }
+  void attempt(const Vector& step, double expected) {
+    const Vector next = (point_ + step).cwiseMax(lower_).cwiseMin(upper_);
+    const Vector moved = next - point_;
+    const double length = norm_of(moved);
+    if (length == 0.0) {
+      radius_ = 0.0;
+      return;
+    }
+    auto there = evaluate(next);
+    if (!there) {
+      radius_ = 0.25 * std::min(radius_, length);
+      return;
+    }
+    const double rise = there->value - here_.value;
+    const double noise = here_.value_error + there->value_error;
+    const double before = here_.gradient.dot(moved);
+    const double after = there->gradient.dot(moved);
+    const Vector change = there->gradient - here_.gradient;
+    // Differences within the gradients' errors would teach noise.
+    if (norm_of(change) > error_multiple * (here_.gradient_error + there->gradient_error)) model_.update(moved, change);
+    const double ratio = (rise + noise) / (expected + noise);
+    const bool small = expected < 10.0 * noise;
+    const bool flatter = norm_of(projected(next, there->gradient)) < residual() && rise > -10.0 * noise;
+    const bool accepted = small ? flatter || rise > noise : ratio > 1e-4 && rise > 0.0;
+    if (ratio < 0.25 || !accepted) {
+      radius_ = std::clamp(highest_of_cubic(rise, before, after), 0.1, 0.5) * length;
+    } else if (ratio > 0.75 && length > 0.9 * radius_) {
+      radius_ = std::min(largest_radius, 2.0 * radius_);
+    }
+    hidden_ = small && !accepted;
+    if (!accepted) return;
+    point_ = next;
+    here_ = std::move(*there);
+  }
+
+  const PartialFunction& f_;
+  const std::function<bool()>& stop_;
+  const Vector& lower_;
+  const Vector& upper_;
+  const SearchOptions& options_;
+  QuadraticModel model_;
+  double radius_;
+  Vector point_, curvature_at_;
+  Evaluation here_{};
+  bool second_order_ = false;
+  bool hidden_ =
+      false;  ///< The last step was expected to gain less than values can show, and made the gradient no smaller.
+  Maximum out_;
 };
 
 }  // namespace
 
-Maximum maximise(const std::function<std::optional<Evaluation>(const Vector&)>& f, const std::function<bool()>& stop,
-                 const Vector& start, const Vector& lower, const Vector& upper, int max_evaluations, double tolerance) {
-  Search search{f, stop, lower, upper, tolerance, max_evaluations};
-  search.run(NLOPT_LD_LBFGS, start);
-  for (const nlopt_algorithm next : {NLOPT_LD_SLSQP, NLOPT_LD_LBFGS, NLOPT_LD_MMA})
-    if (!search.finished() && search.best_point.size() > 0) search.run(next, search.best_point);
+double gradient_goal(double tolerance, const Evaluation& evaluation) {
+  return std::max(tolerance, error_multiple * evaluation.gradient_error);
+}
 
-  Maximum out{search.best, Status::converged, fmt::format("largest projected gradient {:.1e}", search.residual)};
-  if (search.residual > tolerance) {
-    if (search.evaluations_left <= 0) {
-      out.status = Status::iteration_limit;
-      out.message =
-          fmt::format("{} evaluations used, largest projected gradient {:.1e}", max_evaluations, search.residual);
-    } else {
-      out.status = stop() ? Status::stopped : Status::stalled;
-      out.message =
-          fmt::format("no further increase in double precision, largest projected gradient {:.1e}", search.residual);
-    }
-  }
-  return out;
+std::optional<Curvature> curvature_inside(const PartialFunction& f, const Vector& point, const Evaluation& there,
+                                          const Vector& lower, const Vector& upper, double scale, int budget) {
+  std::vector<Index> free;
+  for (Index i = 0; i < point.size(); ++i)
+    if (point(i) > lower(i) + bound_margin && point(i) < upper(i) - bound_margin) free.push_back(i);
+  // One-sided differences are off by about step f'''/2 + 2 error/step: f''' of log parameters is about f''.
+  const double error = std::max(there.gradient_error, 1e-9);
+  const double step = std::max(1e-3, 2.0 * std::sqrt(error / scale));
+  const bool central = step > 4e-3;
+  const auto cost = static_cast<int>(free.size()) * (central ? 2 : 1);
+  if (cost > budget) return std::nullopt;
+  return curvature(f, point, there.gradient, free, lower, upper, {central ? std::max(step, 0.02) : step, central});
+}
+
+Maximum maximise(const PartialFunction& f, const std::function<bool()>& stop, const Vector& start, const Vector& lower,
+                 const Vector& upper, const SearchOptions& options) {
+  return Search(f, stop, lower, upper, options).run(start);
 }
 
 }  // namespace gaussmith

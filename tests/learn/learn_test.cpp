@@ -132,6 +132,55 @@ TEST(Learn, StopsWhenTheCallerSaysSo) {
                Interrupted);
 }
 
+TEST(Learn, StandardErrorsAreTheCurvatureOfTheProfile) {
+  // The profile: one parameter held a little to either side, the others learned anew.
+  for (const Method& method : std::initializer_list<Method>{Laplace{}, Kl{}, Ep{}}) {
+    const Model model = process_model("negative-binomial", 40, 3);
+    const LearnOptions options{.default_bounds = {1e-3, 1e3},
+                               .hyperpriors = {{"kernel.signal_sd", {1.0, 1.0}},
+                                               {"kernel.lengthscale[0]", {1.0, 1.0}},
+                                               {"kernel.lengthscale[1]", {1.0, 1.0}},
+                                               {"likelihood.shape", {2.0, 1.0}}}};
+    const Learned learned = learn(model, method, options);
+    ASSERT_EQ(learned.report.status, Status::converged) << learned.report.message;
+    ASSERT_EQ(learned.report.hessian_parameters.size(), 4u);
+    const LearnedParameter& parameter = find(learned.report, "kernel.lengthscale[0]");
+    const double h = 0.02;
+    const auto profile = [&](double shift) {
+      LearnOptions held = options;
+      held.fixed = {"kernel.lengthscale[0]"};
+      held.tolerance = 1e-7;
+      const Model moved =
+          learned.posterior.model().with_parameters({{parameter.name, parameter.value * std::exp(shift)}});
+      // The hyperprior of a fixed parameter is not part of the objective.
+      const double z = std::log(parameter.value) + shift;
+      return learn(moved, method, held).report.objective - 0.5 * z * z;
+    };
+    const double curvature = (profile(h) - 2.0 * profile(0.0) + profile(-h)) / (h * h);
+    ASSERT_TRUE(parameter.standard_error);
+    EXPECT_NEAR(*parameter.standard_error * std::sqrt(-curvature), 1.0, 0.01) << name_of(method);
+  }
+}
+
+TEST(Learn, MaximalEvaluationsAreKeptExactlyForEachStart) {
+  const Model model = process_model("poisson", 20, 5);
+  for (const int most : {1, 2, 5, 9}) {
+    EXPECT_EQ(learn(model, Laplace{}, {.max_evaluations = most}).report.evaluations, most);
+    EXPECT_LE(learn(model, Laplace{}, {.max_evaluations = most, .restarts = 2}).report.evaluations, 3 * most);
+  }
+}
+
+TEST(Learn, CountsEveryHyperpriorInTheObjective) {
+  const Model model = process_model("poisson", 25, 5);
+  const LearnOptions options{.hyperpriors = {{"kernel.signal_sd", {0.5, 0.4}}, {"kernel.lengthscale[1]", {3.0, 0.7}}}};
+  const LearnReport report = learn(model, Laplace{}, options).report;
+  const double a = std::log(find(report, "kernel.signal_sd").value / 0.5) / 0.4;
+  const double b = std::log(find(report, "kernel.lengthscale[1]").value / 3.0) / 0.7;
+  EXPECT_NEAR(report.log_hyperprior, -0.5 * (a * a + b * b), 1e-10);
+  EXPECT_EQ(find(report, "kernel.signal_sd").hyperprior->median, 0.5);
+  EXPECT_FALSE(find(report, "kernel.lengthscale[0]").hyperprior);
+}
+
 TEST(Learn, RefusesBadOptions) {
   const Model model = process_model("poisson", 6, 5);
   EXPECT_THROW((void)learn(model, Laplace{}, {.fixed = {"kernel.nothing"}}), InvalidOption);
@@ -169,10 +218,10 @@ TEST(Maximise, ReachesACornerOfTheBoxAndSurvivesFailures) {
     // A maximum at (3, 0.5): the first coordinate must end at its bound.
     Vector gradient(2);
     gradient << -2 * (x(0) - 3), -20 * (x(1) - 0.5);
-    return Evaluation{-std::pow(x(0) - 3, 2) - 10 * std::pow(x(1) - 0.5, 2), gradient};
+    return Evaluation{-std::pow(x(0) - 3, 2) - 10 * std::pow(x(1) - 0.5, 2), std::move(gradient)};
   };
-  const Maximum found = maximise(
-      f, [] { return false; }, Vector::Constant(2, -0.9), lower, upper, 200, 1e-6);
+  const Maximum found = maximise(f, [] { return false; }, Vector::Constant(2, -0.9), lower, upper,
+                                 {.max_evaluations = 200, .tolerance = 1e-6});
   EXPECT_EQ(found.status, Status::converged) << found.message;
   EXPECT_NEAR(found.value, -4.0, 1e-9);
 }
