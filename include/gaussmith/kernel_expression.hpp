@@ -29,8 +29,8 @@ struct KernelExpression {
   void place_columns(const std::function<std::vector<Index>(const std::string&)>& places_of);
 
   /// Sets a parameter by its name below "kernel.": lengthscale, lengthscale[1], terms[0].signal_sd. Several values, or
-  /// an index, make the argument ARD; `input_columns` is the number of input columns. False when there is no such parameter.
-  /// Throws InvalidOption for a wrong number of values.
+  /// an index, make the argument ARD; `input_columns` is the number of input columns. False when there is no such
+  /// parameter. Throws InvalidOption for a wrong number of values.
   bool set(std::string_view parameter, const std::vector<double>& values, Index input_columns,
            Spelling spelling = Spelling::fields);
 

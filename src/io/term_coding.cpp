@@ -23,7 +23,8 @@ std::string joined_cell(const std::vector<const Column*>& columns, Index row) {
   std::string text;
   for (const Column* column : columns) {
     if (column->is_missing(row)) return {};
-    text += (text.empty() ? "" : ":") + cell_text(*column, row);
+    if (!text.empty()) text += ':';
+    text += cell_text(*column, row);
   }
   return text;
 }

@@ -59,7 +59,9 @@ std::vector<FreeParameter> free_parameters(const Model& model, const LearnOption
     const auto prior = hyperpriors.find(p.name);
     if (own != bounds.end()) check_range(p.name, own->second, p.scale);
     if (prior != hyperpriors.end()) check_hyperprior(p.name, prior->second, p.scale);
-    if (!p.learnable || fixed.contains(p.name)) continue;
+    // The scale of coefficients' priors is learned under a hyperprior alone; numbers that are data never are.
+    const bool under_hyperprior = prior != hyperpriors.end() && !p.name.starts_with("sites[");
+    if ((!p.learnable && !under_hyperprior) || fixed.contains(p.name)) continue;
     Bounds range = own != bounds.end()                    ? own->second
                    : p.scale == ParameterScale::logarithm ? options.default_bounds
                                                           : Bounds{-largest_correlation, largest_correlation};

@@ -104,6 +104,7 @@ class Parser {
       return;
     }
     if (minus) fail("only 1 can be taken away", start);
+    if (name == ".") fail("\".\" is not understood; name the columns", start);
     if (std::isdigit(static_cast<unsigned char>(text_[start])) != 0)
       fail(fmt::format("the number {} is no term", name), start);
     if (is_kernel()) {

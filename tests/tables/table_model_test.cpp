@@ -77,8 +77,36 @@ TEST(TableModel, TextFeaturesDropALevelBesideAnIntercept) {
             (std::vector<std::string>{"x", "town=Bonn", "town=Ulm"}));
   chosen.prior = "isotropic";
   const TableModel linear = build_table_model(counts(), chosen);
-  EXPECT_EQ(linear.coding.features.names(), (std::vector<std::string>{"x", "town=Ulm"}));
+  ASSERT_EQ(linear.coding.fixed.size(), 2U);
+  EXPECT_EQ(linear.coding.fixed[1].names(), std::vector<std::string>{"town=Ulm"});
   EXPECT_TRUE(linear.notes[0].starts_with("column town: text -> ")) << linear.notes[0];
+}
+
+TEST(TableModel, CoefficientsHavePriorsOnTheScaleOfTheData) {
+  TableModelOptions chosen = options("gaussian", "y");
+  chosen.prior = "isotropic";
+  chosen.coefficient_priors = {{"z", 0.5, 0.25}};
+  const TableModel built = build_table_model(numbers(), chosen);
+  const auto& prior = std::get<Additive>(built.model.prior);
+  const auto sd = [](const Vector& v) { return std::sqrt((v.array() - v.mean()).square().mean()); };
+  const double spread = sd(Vector{{1.5, 2.5, 0.5, 3.5}});
+  EXPECT_NEAR(prior.fixed.mean(0), 2.0, 1e-15);
+  EXPECT_NEAR(std::sqrt(prior.fixed.variance(0)), 10.0 * spread, 1e-12);
+  EXPECT_NEAR(std::sqrt(prior.fixed.variance(1)), 2.5 * spread / sd(Vector{{0.1, 0.7, 1.3, 2.0}}), 1e-12);
+  EXPECT_EQ(prior.fixed.mean(2), 0.5);
+  EXPECT_NEAR(std::sqrt(prior.fixed.variance(2)), 0.25, 1e-15);
+  // Columns are centred, so that the intercept is that of an average row.
+  EXPECT_NEAR(built.model.design.transposed_times(Vector(Vector::Ones(4)))(1), 0.0, 1e-14);
+  // The best constant of counts: sum of counts over sum of exposures; of classes: the log odds.
+  TableModelOptions counting = options("poisson", "deaths");
+  counting.argument_columns = {{"exposure", "expected"}};
+  counting.prior = "isotropic";
+  EXPECT_NEAR(std::get<Additive>(build_table_model(counts(), counting).model.prior).fixed.mean(0), std::log(9.0 / 10.0),
+              1e-10);
+  const Table classes = parse_table("x,y\n1,a\n2,b\n3,b\n4,b\n", "classes.csv");
+  TableModelOptions logistic = options("bernoulli-logit", "y");
+  logistic.prior = "isotropic";
+  EXPECT_NEAR(std::get<Additive>(build_table_model(classes, logistic).model.prior).fixed.mean(0), std::log(3.0), 1e-10);
 }
 
 TEST(TableModel, TheLevelOfTheDataIsTheMeanResponse) {
