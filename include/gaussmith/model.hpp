@@ -116,6 +116,7 @@ struct Model {
   Design design = Identity{};
   Vector offset = {};        ///< Empty, or one value a row.
   std::vector<Sites> sites;  ///< Blocks in row order; together they cover all rows.
+  Vector weights = {};       ///< Empty, or one positive number a row: its site counts as t^weight.
 
   [[nodiscard]] Index rows() const;       ///< N, the number of sites.
   [[nodiscard]] Index dimension() const;  ///< D, the length of w.

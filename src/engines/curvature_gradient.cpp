@@ -8,8 +8,9 @@ namespace gaussmith {
 ParameterGradient curvature_gradient(const GaussianCore& core, const LatentPoint& mode, const Posterior::State& state) {
   const Vector& eta = state.rows().mean;
   const Vector& v = state.rows().variance;
+  const Vector& weights = state.model.weights;
   Vector third;
-  SiteRows(state.model.sites, state.threads).log_density(eta, nullptr, nullptr, nullptr, &third);
+  SiteRows(state.model, state.threads).log_density(eta, nullptr, nullptr, nullptr, &third);
   const Vector s = 0.5 * v.cwiseProduct(third);
   const Vector v_s = core.covariance_times(s);
   const Vector implicit = s - state.sites.precision.cwiseProduct(v_s);
@@ -22,7 +23,11 @@ ParameterGradient curvature_gradient(const GaussianCore& core, const LatentPoint
         Vector second(n);
         block.parameter_derivatives(0, parameter, ConstSpan(eta.data() + row, static_cast<std::size_t>(n)),
                                     {view(value), view(first), view(second)});
-        return value.sum() + 0.5 * v.segment(row, n).dot(second) + v_s.segment(row, n).dot(first);
+        if (weights.size() > 0) {
+          first.array() *= weights.segment(row, n).array();
+          second.array() *= weights.segment(row, n).array();
+        }
+        return weighted_sum(weights, row, value) + 0.5 * v.segment(row, n).dot(second) + v_s.segment(row, n).dot(first);
       },
       implicit);
 }

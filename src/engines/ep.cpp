@@ -29,7 +29,8 @@ Status status_of(StageEnd end) {
 /// Sites by E[d log t] under the tilted distributions.
 ParameterGradient ep_gradient(const GaussianCore& core, const LatentPoint& mean, double power,
                               const Posterior::State& state) {
-  const Marginals cavity = cavities(state.rows(), state.sites.precision, power);
+  const SiteRows sites(state.model, state.threads);
+  const Marginals cavity = row_cavities(state.rows(), state.sites.precision, sites, power);
   return explicit_gradient(core, mean, state, [&](const SiteBlock& block, Index row, int parameter) {
     double sum = 0.0;
     for (Index i = 0; i < block.size(); ++i) {
@@ -38,12 +39,13 @@ ParameterGradient ep_gradient(const GaussianCore& core, const LatentPoint& mean,
       const double v = state.rows().variance(n);
       double value = 0.0;
       if (cavity.variance(n) > 0.0 && std::isfinite(cavity.variance(n)) && std::isfinite(cavity.mean(n)))
-        block.parameter_tilted(i, parameter, ConstSpan(&cavity.mean(n), 1), ConstSpan(&cavity.variance(n), 1), power,
-                               Span(&value, 1));
+        block.parameter_tilted(i, parameter, ConstSpan(&cavity.mean(n), 1), ConstSpan(&cavity.variance(n), 1),
+                               sites.exponent(n, power), Span(&value, 1));
       else if (v > 0.0)  // An improper cavity at the end of a run that did not converge.
         block.parameter_expectation(i, parameter, ConstSpan(&m, 1), ConstSpan(&v, 1), Span(&value, 1));
       else  // A row that no site can move.
         block.parameter_derivatives(i, parameter, ConstSpan(&m, 1), {Span(&value, 1), {}, {}});
+      sites.weigh(n, Span(&value, 1));
       sum += value;
     }
     return sum;
@@ -74,7 +76,7 @@ void describe_end(StageEnd end, const EpSearch& search, const EpState& q, const 
 
 void run_ep(const Ep& options, const Run& run, Posterior::State& state) {
   const std::shared_ptr<GaussianCore> core = build_core(run, state);
-  const SiteRows sites(state.model.sites, state.threads);
+  const SiteRows sites(state.model, state.threads);
   Report& report = state.report;
   report.tolerance = options.tolerance;
   EpSearch search(*core, sites, options, run, report);

@@ -1,9 +1,9 @@
 // Double-loop EP, the expectation-consistent free energy
-//   F = -log Z_q(sites) - 1/power sum log Z_tilted(surrogate - power sites) + 1/power sum log Z(surrogate)
-// in natural parameters, Z_tilted unnormalised: min over surrogates of the max over sites. Its saddle points are EP's
-// fixed points and there log Z_EP = -F. The inner problem is concave, with barriers at improper cavities and indefinite
-// K^-1 + T; at its maximum q and the tilted distributions agree. The outer step moves the surrogate towards the
-// marginals of q, which cannot increase F.
+//   F = -log Z_q(sites) - sum 1/share log Z_tilted(surrogate - share sites) + sum 1/share log Z(surrogate)
+// in natural parameters, share = power / max(1, weight), Z_tilted unnormalised: min over surrogates of the max over
+// sites. Its saddle points are EP's fixed points and there log Z_EP = -F. The inner problem is concave, with barriers
+// at improper cavities and indefinite K^-1 + T; at its maximum q and the tilted distributions agree. The outer step
+// moves the surrogate towards the marginals of q, which cannot increase F.
 //
 // The inner problem is climbed site by site: each site's own two-dimensional problem needs only its marginal and its
 // tilted moments, meets its own barriers, and the rank-one updates of a sequential sweep carry the change to the rest.
@@ -50,7 +50,8 @@ struct Moments {
 struct SiteProblem {
   const SiteRows* sites;
   Index row;
-  double power;
+  double power;                                 // Of the tilting.
+  double share;                                 // Of the site that leaves for the cavity.
   double rest_precision, rest_shift;            // Natural parameters of q without the site.
   double surrogate_precision, surrogate_shift;  // And of the surrogate.
 
@@ -60,9 +61,9 @@ struct SiteProblem {
   }
   /// Nothing where the cavity or the tilted distribution is not proper.
   [[nodiscard]] std::optional<Moments> tilted(double precision, double shift) const {
-    const double cavity = surrogate_precision - power * precision;
+    const double cavity = surrogate_precision - share * precision;
     if (!(cavity > 0.0)) return std::nullopt;
-    const double mean = (surrogate_shift - power * shift) / cavity;
+    const double mean = (surrogate_shift - share * shift) / cavity;
     if (!std::isfinite(mean) || !std::isfinite(1.0 / cavity)) return std::nullopt;
     const auto t = sites->tilted_row(row, mean, 1.0 / cavity, power);
     if (!(t.variance > 0.0) || !std::isfinite(t.mean) || !std::isfinite(t.variance)) return std::nullopt;
@@ -91,7 +92,7 @@ bool climb(const SiteProblem& problem, double& precision, double& shift) {
     const double d_shift = d_centred + d_precision * q.mean;
     const double slope = slope_along(d_precision, d_centred, *tilted, q, q.mean);
     if (!(slope > 0.0)) return round > 0;
-    const double room = (problem.surrogate_precision - problem.power * precision) / problem.power;
+    const double room = (problem.surrogate_precision - problem.share * precision) / problem.share;
     double step = 1.0;
     if (d_precision > largest_loss * room) step = largest_loss * room / d_precision;
     if (d_precision < -largest_loss / q.variance) step = -largest_loss / (q.variance * d_precision);
@@ -124,23 +125,27 @@ bool climb(const SiteProblem& problem, double& precision, double& shift) {
 class EpSearch::Surrogate {
  public:
   /// The marginals of q where they leave the cavities proper, narrower ones elsewhere.
-  Surrogate(const EpState& state, double power)
-      : power_(power), precision_(state.rows.variance.cwiseMax(1e-290).cwiseInverse()) {
-    for (Index i = 0; i < precision_.size(); ++i)
-      precision_(i) = std::max(precision_(i), power * state.sites.precision(i) + 0.1 / state.rows.variance(i));
+  Surrogate(const EpState& state, const EpMoments& moments)
+      : power_(moments.power()),
+        share_(state.rows.variance.size()),
+        precision_(state.rows.variance.cwiseMax(1e-290).cwiseInverse()) {
+    for (Index i = 0; i < precision_.size(); ++i) {
+      share_(i) = moments.power_of(i);
+      precision_(i) = std::max(precision_(i), share_(i) * state.sites.precision(i) + 0.1 / state.rows.variance(i));
+    }
     shift_ = state.rows.mean.cwiseProduct(precision_);
   }
 
   /// Tilted moments of a state whose cavities are the surrogate's.
   void tilt(const EpMoments& moments, EpState& state) const {
-    state.cavity_variance = (precision_ - power_ * state.sites.precision).cwiseInverse();
-    state.cavity_mean = (shift_ - power_ * state.sites.shift).cwiseProduct(state.cavity_variance);
+    state.cavity_variance = (precision_ - share_.cwiseProduct(state.sites.precision)).cwiseInverse();
+    state.cavity_mean = (shift_ - share_.cwiseProduct(state.sites.shift)).cwiseProduct(state.cavity_variance);
     moments.tilt(state);
   }
 
   [[nodiscard]] SiteProblem site_problem(const SiteRows& sites, Index row, const Moments& q, double precision,
                                          double shift) const {
-    return {&sites,          row,        power_, 1.0 / q.variance - precision, q.mean / q.variance - shift,
+    return {&sites,          row,        power_, share_(row), 1.0 / q.variance - precision, q.mean / q.variance - shift,
             precision_(row), shift_(row)};
   }
 
@@ -154,7 +159,7 @@ class EpSearch::Surrogate {
       const double cavity = 0.5 * (std::log(state.cavity_variance(i)) +
                                    state.cavity_mean(i) * state.cavity_mean(i) / state.cavity_variance(i));
       const double marginal = 0.5 * (shift_(i) * shift_(i) / precision_(i) - std::log(precision_(i)));
-      sum += (state.log_normaliser(i) + cavity - marginal) / power_;
+      sum += (state.log_normaliser(i) + cavity - marginal) / share_(i);
     }
     return -sum;
   }
@@ -171,7 +176,7 @@ class EpSearch::Surrogate {
       const double v = q.rows.variance(i);
       const double precision_move = 1.0 / v - precision_(i);
       const double shift_move = m / v - shift_(i);
-      const double room = precision_(i) - power_ * q.sites.precision(i);
+      const double room = precision_(i) - share_(i) * q.sites.precision(i);
       double share = stride;
       if (share * precision_move < -largest_loss * room) share = -largest_loss * room / precision_move;
       if (share < 0.1) ++move.blocked;
@@ -185,6 +190,7 @@ class EpSearch::Surrogate {
 
  private:
   double power_;
+  Vector share_;  // Of a row's site that leaves for its cavity.
   Vector precision_, shift_;
 };
 
@@ -228,7 +234,7 @@ StageEnd EpSearch::double_loop(double until, int last_sweep) {
   for (Index i = 0; i < sites_.rows(); ++i)
     if (!moments_.is_pinned(i) && !(now_->rows.variance(i) > 0.0)) return StageEnd::improper_cavity;
   if (!core_.set(now_->sites)) return StageEnd::not_definite;
-  Surrogate surrogate(*now_, moments_.power());
+  Surrogate surrogate(*now_, moments_);
   EpState inner = *now_;
   double gap = 1.0;  // Between surrogate and q, before the last outer step.
   Falling falling(std::numeric_limits<double>::infinity(), patience);

@@ -70,6 +70,7 @@ void EpSearch::start_from(const Posterior* warm) {
     Vector variance;
     sites_.tilted(core_.prior_mean(), Vector::Constant(n, broad_variance), 1.0, log_normaliser, mean, variance);
     start.precision = (variance.cwiseInverse().array() - 1.0 / broad_variance).max(smallest_start);
+    if (sites_.weights() != nullptr) start.precision.array() *= sites_.weights()->array().max(1.0);
     start.shift = start.precision.cwiseProduct(mean);
   }
   if (!evaluate(std::move(start))) throw InvalidModel("ep: " + why_not_factorised(core_));

@@ -17,7 +17,6 @@ constexpr double largest_loss = 0.9;
 }  // namespace
 
 StageEnd EpSearch::sequential(double damping) {
-  const double power = moments_.power();
   Falling mismatch(now_->mismatch, static_cast<int>(patience / std::max(damping, 0.1)));
   while (!converged()) {
     if (out_of_sweeps()) return out_of_sweeps_reason();
@@ -30,13 +29,14 @@ StageEnd EpSearch::sequential(double damping) {
       const double m = q.mean(i);
       const double v = q.variance(i);
       if (moments_.is_pinned(i)) return;
+      const double power = moments_.power_of(i);
       const double cavity_precision = v > 0.0 ? 1.0 / v - power * sites.precision(i) : 0.0;
       if (!(cavity_precision > 0.0)) {
         ++report_.skipped;
         return;
       }
       const double cavity_mean = (m / v - power * sites.shift(i)) / cavity_precision;
-      const SiteRows::Tilted tilted = sites_.tilted_row(i, cavity_mean, 1.0 / cavity_precision, power);
+      const SiteRows::Tilted tilted = sites_.tilted_row(i, cavity_mean, 1.0 / cavity_precision, moments_.power());
       if (!(tilted.variance > 0.0) || !std::isfinite(tilted.mean)) {
         ++report_.skipped;
         return;

@@ -34,6 +34,11 @@ EpMoments::EpMoments(GaussianCore& core, const SiteRows& sites, double power)
   exact_.shift = first + exact_.precision.cwiseProduct(core.prior_mean());
 }
 
+Marginals row_cavities(const RowMarginals& rows, const Vector& precision, const SiteRows& sites, double power) {
+  if (sites.weights() == nullptr) return cavities(rows, precision, power);
+  return cavities(rows, precision, power / sites.weights()->array().max(1.0));
+}
+
 bool EpMoments::evaluate(SiteApproximation sites, EpState& state) const {
   if (!marginals(std::move(sites), state)) return false;
   cavities(state);
@@ -50,7 +55,7 @@ bool EpMoments::marginals(SiteApproximation sites, EpState& state) const {
 }
 
 void EpMoments::cavities(EpState& state) const {
-  const Marginals c = gaussmith::cavities(state.rows, state.sites.precision, power_);
+  const Marginals c = row_cavities(state.rows, state.sites.precision, *sites_, power_);
   state.cavity_mean = c.mean;
   state.cavity_variance = c.variance;
 }
@@ -76,26 +81,27 @@ void EpMoments::tilt(EpState& state) const {
   for (const Index i : aside) {
     state.tilted_mean(i) = state.point.eta(i);
     state.tilted_variance(i) = state.rows.variance(i);
-    if (!(state.rows.variance(i) > no_variance)) state.log_normaliser(i) = power_ * at_mean(i);
+    if (!(state.rows.variance(i) > no_variance)) state.log_normaliser(i) = power_of(i) * at_mean(i);
   }
   state.mean_mismatch = state.variance_mismatch = 0.0;
   double sum = 0.0;
   for (Index i = 0; i < n; ++i) {
     const double v = state.rows.variance(i);
     if (!(v > no_variance)) {
-      sum += state.log_normaliser(i);
+      sum += sites_->copies(i) * state.log_normaliser(i);
       continue;
     }
     const double move = state.cavity_mean(i) - state.point.eta(i);
     // log Z_cavity,tilted + Psi(cavity) - Psi(marginal), with the site's share of log Z_site added: what is left is
     // 1/2 log(v_cavity / v) + 1/2 (m_cavity - m)^2 / v_cavity.
-    sum += state.log_normaliser(i) + 0.5 * std::log(state.cavity_variance(i) / v) +
-           0.5 * move * move / state.cavity_variance(i);
+    sum += sites_->copies(i) * (state.log_normaliser(i) + 0.5 * std::log(state.cavity_variance(i) / v) +
+                                0.5 * move * move / state.cavity_variance(i));
     if (is_exact(state.sites, i)) continue;
     // A share of a site moves the moments by a share only: per unit of power the comparison means the same at all
     // powers.
-    raise(state.mean_mismatch, std::abs(state.tilted_mean(i) - state.point.eta(i)) / (power_ * std::sqrt(v)));
-    raise(state.variance_mismatch, std::abs(state.tilted_variance(i) / v - 1.0) / power_);
+    const double power = sites_->exponent(i, power_);
+    raise(state.mean_mismatch, std::abs(state.tilted_mean(i) - state.point.eta(i)) / (power * std::sqrt(v)));
+    raise(state.variance_mismatch, std::abs(state.tilted_variance(i) / v - 1.0) / power);
   }
   state.mismatch = state.improper > 0 ? infinity : std::max(state.mean_mismatch, state.variance_mismatch);
   state.log_evidence = sum / power_ - 0.5 * core_->inner(state.point, state.point) - core_->half_log_det().value;
@@ -109,7 +115,7 @@ void EpMoments::settle_means(EpState& state, int most_passes) const {
     SiteApproximation sites = state.sites;
     for (Index i = 0; i < state.rows.variance.size(); ++i) {
       if (!(state.rows.variance(i) > no_variance) || is_exact(sites, i)) continue;
-      sites.shift(i) = (state.tilted_mean(i) - state.cavity_mean(i)) / (power_ * state.cavity_variance(i)) +
+      sites.shift(i) = (state.tilted_mean(i) - state.cavity_mean(i)) / (power_of(i) * state.cavity_variance(i)) +
                        sites.precision(i) * state.tilted_mean(i);
     }
     EpState next;
@@ -131,8 +137,8 @@ SiteApproximation EpMoments::targets(const EpState& state) const {
     const bool moved = state.tilted_mean(i) != state.point.eta(i) || v != state.rows.variance(i);
     if (!moved || !(v > 0.0) || !std::isfinite(state.tilted_mean(i)) || is_pinned(i)) continue;
     const double cavity = state.cavity_variance(i);
-    const double precision = (1.0 / v - 1.0 / cavity) / power_;
-    const double shift = (state.tilted_mean(i) / v - state.cavity_mean(i) / cavity) / power_;
+    const double precision = (1.0 / v - 1.0 / cavity) / power_of(i);
+    const double shift = (state.tilted_mean(i) / v - state.cavity_mean(i) / cavity) / power_of(i);
     if (!std::isfinite(precision) || !std::isfinite(shift)) continue;
     out.precision(i) = precision;
     out.shift(i) = shift;

@@ -19,11 +19,15 @@ struct EpState {
 
   Index inaccurate = 0;  ///< Rows whose tilted moments did not reach the accuracy that sites promise.
 
-  double mean_mismatch = 0.0;      ///< Largest |tilted mean - mean| / (power sd).
+  double mean_mismatch = 0.0;  ///< Largest |tilted mean - mean| / (power sd), power that of the site in the tilting.
   double variance_mismatch = 0.0;  ///< Largest |tilted variance / variance - 1| / power.
   double mismatch = 0.0;           ///< The larger of the two, infinite with an improper cavity.
   double log_evidence = 0.0;       ///< log Z_EP, meaningful without improper cavities.
 };
+
+/// The cavities of EP: marginals without a share power / max(1, w) of each row's site.
+[[nodiscard]] Marginals row_cavities(const RowMarginals& rows, const Vector& precision, const SiteRows& sites,
+                                     double power);
 
 /// Fills states for one model at one power.
 class EpMoments {
@@ -37,6 +41,10 @@ class EpMoments {
   [[nodiscard]] bool is_exact(const SiteApproximation& sites, Index row) const {
     return is_gaussian(row) && sites.precision(row) == exact_.precision(row) && sites.shift(row) == exact_.shift(row);
   }
+
+  /// The share of a row's site that leaves for its cavity: a row of weight w > 1 is w copies of its site with one
+  /// approximation each, and one copy leaves.
+  [[nodiscard]] double power_of(Index row) const { return power_ / sites_->copies(row); }
 
   [[nodiscard]] double power() const { return power_; }
   void set_power(double power) { power_ = power; }

@@ -30,7 +30,7 @@ void check_exact(const Model& model) {
 
 void run_exact(const Run& run, Posterior::State& state) {
   const std::shared_ptr<GaussianCore> core = build_core(run, state);
-  const SiteRows sites(state.model.sites, state.threads);
+  const SiteRows sites(state.model, state.threads);
   Vector first;
   Vector second;
   const LatentPoint centre = core->centre();

@@ -22,7 +22,7 @@ namespace {
 
 void run_full(const Kl& options, const Run& run, Posterior::State& state) {
   const std::shared_ptr<GaussianCore> core = build_core(run, state);
-  const SiteRows sites(state.model.sites, state.threads);
+  const SiteRows sites(state.model, state.threads);
   check_support(core->prior_mean(), core->prior_variances(), sites);
   KlClimb best = best_kl_climb(options, run, state.model, *core, sites, state.threads);
   KlPoint& end = best.end;
@@ -34,7 +34,7 @@ void run_full(const Kl& options, const Run& run, Posterior::State& state) {
   end_in_site_form(*core, sites, {mean, end.bound, {EvidenceKind::lower_bound, true}, true, true}, state);
   // Explicit terms only, because the bound is stationary in q: sites by E_q[d log t].
   state.gradient = [core, mean, &state] {
-    return explicit_gradient(*core, mean, state, expected_site_gradient(state.rows()));
+    return explicit_gradient(*core, mean, state, expected_site_gradient(state.rows(), state.model.weights));
   };
 }
 
@@ -46,7 +46,7 @@ void run_kl(const Kl& options, const Run& run, Posterior::State& state) {
     run_full(options, run, state);
   else
     run_kl_family(options, covariance, run, state);
-  check_support_under(state.rows().mean, state.rows().variance, SiteRows(state.model.sites, state.threads));
+  check_support_under(state.rows().mean, state.rows().variance, SiteRows(state.model, state.threads));
   if (!covariance.reason.empty()) state.report.notes.push_back(covariance.reason);
 }
 

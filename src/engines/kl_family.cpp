@@ -50,7 +50,7 @@ void run_kl_family(const Kl& options, const KlCovariance& covariance, const Run&
   const auto geometry = std::make_shared<PriorGeometry>(state.model.prior, state.model.design, state.threads);
   Vector centre = geometry->row_mean();
   if (state.model.offset.size() > 0) centre += state.model.offset;
-  check_support(centre, geometry->row_variances(), SiteRows(state.model.sites, state.threads));
+  check_support(centre, geometry->row_variances(), SiteRows(state.model, state.threads));
   const FamilyOptions how = family_options(options, run);
   auto fit = std::make_shared<FamilyFit>(fit_family(state.model, *geometry, covariance.family, how, run.progress));
 
@@ -67,8 +67,8 @@ void run_kl_family(const Kl& options, const KlCovariance& covariance, const Run&
   state.sites.shift = fit->d_mean + state.sites.precision.cwiseProduct(fit->latent.mean);
   state.law = std::make_unique<RootLaw>(geometry, fit->covariance, fit->coordinates);
   state.law->know_rows(row_marginals(*fit, state.sites), state.sites.precision);
-  const double error = summation_error(SiteRows(state.model.sites, state.threads), fit->latent.mean,
-                                       std::abs(fit->bound), report.residual, true);
+  const double error = summation_error(SiteRows(state.model, state.threads), fit->latent.mean, std::abs(fit->bound),
+                                       report.residual, true);
   state.log_evidence = {fit->bound, EvidenceKind::lower_bound, {}, fit->rounding.log_evidence + error};
   state.gradient_error = fit->rounding.gradient;
   state.gradient = [fit, geometry, &state] { return family_gradient(state.model, *geometry, *fit); };

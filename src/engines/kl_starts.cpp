@@ -43,6 +43,8 @@ Trust trust(const SiteRows& sites, const KlStart& first) {
     const auto size = static_cast<std::size_t>(count);
     const std::vector<double> centre(size, 0.0);
     tangent_sites(block, begin, centre, {out.sites.precision.data() + row, size}, {out.sites.shift.data() + row, size});
+    sites.weigh(row, {out.sites.precision.data() + row, size});
+    sites.weigh(row, {out.sites.shift.data() + row, size});
     std::fill_n(is_heavy.begin() + row, count, 1);
   });
   for (Index n = 0; n < sites.rows(); ++n)

@@ -269,7 +269,7 @@ void check_laplace(const Model& model) {
 
 void run_laplace(const Laplace& options, const Run& run, Posterior::State& state) {
   const std::shared_ptr<GaussianCore> core = build_core(run, state);
-  const SiteRows sites(state.model.sites, state.threads);
+  const SiteRows sites(state.model, state.threads);
   state.report.tolerance = options.tolerance;
   ModeSearch search(*core, sites, options, run, state.report);
   search.start_from(run.warm_start);

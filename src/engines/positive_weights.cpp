@@ -15,6 +15,8 @@ SiteApproximation positive_weights(const SiteRows& sites, const Vector& eta, con
       const auto size = static_cast<std::size_t>(count);
       tangent_sites_at(block, begin, {eta.data() + row, size}, {out.precision.data() + row, size},
                        {out.shift.data() + row, size});
+      sites.weigh(row, {out.precision.data() + row, size});
+      sites.weigh(row, {out.shift.data() + row, size});
       return;
     }
     for (Index n = row; n < row + count; ++n) {

@@ -141,7 +141,7 @@ ParameterGradient family_gradient(const Model& model, const PriorGeometry& geome
     const double distance = (fit.weight_mean - geometry.mean()).squaredNorm() / variance;
     gradient[std::string(scale)] = 0.5 * (trace + distance - static_cast<double>(geometry.dimension()));
   }
-  add_site_gradient(model.sites, expected_site_gradient(fit.latent), gradient);
+  add_site_gradient(model.sites, expected_site_gradient(fit.latent, model.weights), gradient);
   return gradient;
 }
 

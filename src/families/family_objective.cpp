@@ -66,8 +66,8 @@ double FamilyGradient::largest() const {
                   root.size() > 0 ? root.cwiseAbs().maxCoeff() : 0.0);
 }
 
-FamilyObjective::FamilyObjective(const FamilySpace& space, const std::vector<Sites>& sites, int threads)
-    : space_(&space), sites_(sites, threads), products_(space.root_design, space.pattern, threads), threads_(threads) {}
+FamilyObjective::FamilyObjective(const FamilySpace& space, const Model& model, int threads)
+    : space_(&space), sites_(model, threads), products_(space.root_design, space.pattern, threads), threads_(threads) {}
 
 FamilyDirection FamilyObjective::direction(Vector mean, Vector root, Vector eta) const {
   FamilyDirection d;

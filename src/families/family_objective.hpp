@@ -57,7 +57,8 @@ struct FamilyGradient {
 
 class FamilyObjective {
  public:
-  FamilyObjective(const FamilySpace& space, const std::vector<Sites>& sites, int threads);
+  /// The sites are those of the model, which must outlive this; all else of it is in the space.
+  FamilyObjective(const FamilySpace& space, const Model& model, int threads);
 
   [[nodiscard]] const FamilySpace& space() const { return *space_; }
   [[nodiscard]] const RootProducts& products() const { return products_; }

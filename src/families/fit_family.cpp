@@ -170,7 +170,7 @@ FamilyFit fit_family(const Model& model, PriorGeometry& geometry, const Covarian
   check_determined(geometry);
   const int threads = geometry.threads();
   const ModelSpace model_space = make_space(model, geometry, family, options.basis);
-  const SiteRows sites(model.sites, threads);
+  const SiteRows sites(model, threads);
   FamilyFit fit;
   fit.concave = sites.all(&SiteTraits::log_concave) && family.kind != FamilyKind::factor;
   const AscentOptions ascent{options.tolerance, options.largest_gradient, options.max_iterations, progress};
@@ -179,7 +179,7 @@ FamilyFit fit_family(const Model& model, PriorGeometry& geometry, const Covarian
   if (family.kind == FamilyKind::subspace) {
     const Index size = std::min(family.size, model_space.space.dimension());
     Matrix basis;
-    result = fit_subspace(model_space, model.sites, size, options, ascent, threads, basis, fit.warm);
+    result = fit_subspace(model_space, model, size, options, ascent, threads, basis, fit.warm);
     const RootPattern pattern = make_pattern({FamilyKind::subspace, size}, model_space.space.dimension());
     const Vector& entries = result.point.at.root.entries;
     const Matrix root = Matrix(pattern.matrix(entries)).topLeftCorner(size, size);
@@ -188,7 +188,7 @@ FamilyFit fit_family(const Model& model, PriorGeometry& geometry, const Covarian
     fit.covariance.scale = entries(pattern.diagonal(size));
     fit.covariance.complement = std::move(basis);
   } else {
-    const FamilyObjective objective(model_space.space, model.sites, threads);
+    const FamilyObjective objective(model_space.space, model, threads);
     const int starts = fit.concave ? 1 : options.starts > 0 ? options.starts : default_starts;
     result = fit_from_starts(objective, model_space, options, ascent, starts, fit.warm);
     fit.covariance.root = model_space.space.pattern.matrix(result.point.at.root.entries);

@@ -93,14 +93,13 @@ Matrix subspace_basis(const FamilyObjective& mean_objective, const Vector& preci
   return times(krylov.basis, chosen).transpose();
 }
 
-AscentResult fit_subspace(const ModelSpace& model_space, const std::vector<Sites>& sites, Index size,
-                          const FamilyOptions& options, const AscentOptions& ascent, int threads, Matrix& basis,
-                          bool& warm) {
+AscentResult fit_subspace(const ModelSpace& model_space, const Model& model, Index size, const FamilyOptions& options,
+                          const AscentOptions& ascent, int threads, Matrix& basis, bool& warm) {
   // An objective over the whole space serves for products with the design; its root is never used.
   FamilySpace whole = model_space.space;
   whole.pattern = make_pattern({FamilyKind::diagonal}, whole.dimension());
   whole.multiplicity = Vector::Ones(whole.dimension());
-  const FamilyObjective mean_objective(whole, sites, threads);
+  const FamilyObjective mean_objective(whole, model, threads);
   FamilyPoint start;
   const Vector unit = Vector::Ones(mean_objective.rows());
   (void)mean_objective.expectation(whole.centre, unit, start.d_mean, start.d_variance);
@@ -111,7 +110,7 @@ AscentResult fit_subspace(const ModelSpace& model_space, const std::vector<Sites
   const auto fit = [&](const Matrix& at_basis, const AscentResult* from) {
     const Design rows = projected_design(mean_objective, at_basis);
     const FamilySpace space = subspace_space(whole, rows, size);
-    const FamilyObjective objective(space, sites, threads);
+    const FamilyObjective objective(space, model, threads);
     StartingPoint begin{from ? from->point.at.mean : Vector::Zero(whole.dimension()), starting_root(objective)};
     if (!from)
       if (auto earlier = warm_starting_point(objective, model_space, options.warm, begin)) {

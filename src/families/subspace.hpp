@@ -15,7 +15,7 @@ namespace gaussmith {
 /// Alternates the optimum over (m, C, c) with a new basis from the fitted precisions; a basis that does not raise the
 /// bound is dropped. `basis` becomes the one kept. A warm start gives mean and root of the first fit; the bases are
 /// those of a cold one, so that the result is the same. `warm` says whether it was used.
-[[nodiscard]] AscentResult fit_subspace(const ModelSpace& model_space, const std::vector<Sites>& sites, Index size,
+[[nodiscard]] AscentResult fit_subspace(const ModelSpace& model_space, const Model& model, Index size,
                                         const FamilyOptions& options, const AscentOptions& ascent, int threads,
                                         Matrix& basis, bool& warm);
 

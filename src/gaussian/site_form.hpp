@@ -23,6 +23,8 @@ struct RowMarginals : Marginals {
 ///   variance v / (1 - power tau v), mean m - power a v / (1 - power tau v).
 /// Not a distribution where the denominator is not positive.
 [[nodiscard]] Marginals cavities(const RowMarginals& rows, const Vector& precision, double power);
+/// The same with a share of its own for each row.
+[[nodiscard]] Marginals cavities(const RowMarginals& rows, const Vector& precision, const Vector& powers);
 
 /// (1 - share) a + share b.
 [[nodiscard]] SiteApproximation between(const SiteApproximation& a, const SiteApproximation& b, double share);

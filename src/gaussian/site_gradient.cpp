@@ -16,13 +16,17 @@ void add_site_gradient(const std::vector<Sites>& blocks, const SiteParameterGrad
   }
 }
 
-SiteParameterGradient expected_site_gradient(const Marginals& latent) {
-  return [&latent](const SiteBlock& block, Index row, int parameter) {
+double weighted_sum(const Vector& weights, Index row, const Vector& x) {
+  return weights.size() > 0 ? weights.segment(row, x.size()).dot(x) : x.sum();
+}
+
+SiteParameterGradient expected_site_gradient(const Marginals& latent, const Vector& weights) {
+  return [&latent, &weights](const SiteBlock& block, Index row, int parameter) {
     const auto size = static_cast<std::size_t>(block.size());
     Vector value(block.size());
     block.parameter_expectation(0, parameter, ConstSpan(latent.mean.data() + row, size),
                                 ConstSpan(latent.variance.data() + row, size), view(value));
-    return value.sum();
+    return weighted_sum(weights, row, value);
   };
 }
 

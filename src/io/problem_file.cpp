@@ -208,7 +208,7 @@ Problem parse_problem(std::string_view text, std::string_view name) {
   if (format != problem_format) {
     root.at("format").fail(fmt::format("found {}, expected \"{}\"", in_quotes(format), problem_format));
   }
-  root.expect_fields({"format", "prior", "design", "offset", "sites", "predict"});
+  root.expect_fields({"format", "prior", "design", "offset", "weights", "sites", "predict"});
   Problem problem;
   Model& model = problem.model;
   model.prior = read_prior(root.at("prior"));
@@ -226,6 +226,9 @@ Problem parse_problem(std::string_view text, std::string_view name) {
   model.sites = read_sites(root.at("sites"), rows);
   if (const auto offset = root.find("offset")) {
     model.offset = offset->broadcast(rows);
+  }
+  if (const auto weights = root.find("weights")) {
+    model.weights = weights->numbers(rows);
   }
   located(root, [&] { model.validate(); });
   if (const auto predict = root.find("predict")) {

@@ -86,6 +86,11 @@ void Model::validate() const {
     covered += sites[b]->size();
   }
   if (covered != n) refuse_model(fmt::format("sites cover {} rows, but the model has {}", covered, n));
+  if (weights.size() != 0 && weights.size() != n)
+    refuse_model(fmt::format("weights has {} entries, but the model has {} rows", weights.size(), n));
+  for (Index i = 0; i < weights.size(); ++i)
+    if (!(weights(i) > 0.0 && std::isfinite(weights(i))))
+      refuse_model(fmt::format("weights[{}] is {}; a weight is a positive number", i, weights(i)));
 }
 
 std::vector<Parameter> Model::parameters() const {

@@ -29,6 +29,15 @@ SiteRows::SiteRows(const std::vector<Sites>& blocks, int threads) : blocks_(&blo
   }
 }
 
+SiteRows::SiteRows(const Model& model, int threads) : SiteRows(model.sites, threads) {
+  if (model.weights.size() > 0) weights_ = &model.weights;
+}
+
+void SiteRows::weigh(Index row, Span values) const {
+  if (weights_ == nullptr) return;
+  for (double& value : values) value *= (*weights_)(row++);
+}
+
 void SiteRows::for_pieces(const std::function<void(const SiteBlock&, Index, Index, Index)>& body) const {
   const auto run = [&](const Piece& piece) { body(*piece.block, piece.first, piece.row, piece.count); };
   parallel_blocks(static_cast<Index>(pieces_.size()), 1, threads_, [&](Index begin, Index /*end*/) {
@@ -46,6 +55,7 @@ void SiteRows::log_density(const Vector& eta, Vector* value, Vector* first, Vect
     block.log_density(begin, ConstSpan(eta.data() + row, static_cast<std::size_t>(count)),
                       {piece_of(value, row, count), piece_of(first, row, count), piece_of(second, row, count),
                        piece_of(third, row, count)});
+    for (Vector* out : {value, first, second, third}) weigh(row, piece_of(out, row, count));
   });
 }
 
@@ -57,6 +67,7 @@ void SiteRows::expectation(const Vector& mean, const Vector& variance, Vector* v
     const auto size = static_cast<std::size_t>(count);
     block.expectation(begin, ConstSpan(mean.data() + row, size), ConstSpan(variance.data() + row, size),
                       {piece_of(value, row, count), piece_of(d_mean, row, count), piece_of(d_variance, row, count)});
+    for (Vector* out : {value, d_mean, d_variance}) weigh(row, piece_of(out, row, count));
   });
 }
 
@@ -65,11 +76,19 @@ Index SiteRows::tilted(const Vector& mean, const Vector& variance, double power,
   for (Vector* out : {&log_normaliser, &tilted_mean, &tilted_variance}) out->resize(rows_);
   std::atomic<Index> inaccurate = 0;
   for_pieces([&](const SiteBlock& block, Index begin, Index row, Index count) {
-    const auto size = static_cast<std::size_t>(count);
     Index missed = 0;
-    block.tilted(begin, ConstSpan(mean.data() + row, size), ConstSpan(variance.data() + row, size), power,
-                 {piece_of(&log_normaliser, row, count), piece_of(&tilted_mean, row, count),
-                  piece_of(&tilted_variance, row, count), &missed});
+    // One call for as many rows as share an exponent: for all of the piece unless weights lie below one.
+    for (Index from = row; from < row + count;) {
+      const double power_here = exponent(from, power);
+      Index to = from + 1;
+      while (to < row + count && exponent(to, power) == power_here) ++to;
+      const auto size = static_cast<std::size_t>(to - from);
+      block.tilted(begin + from - row, ConstSpan(mean.data() + from, size), ConstSpan(variance.data() + from, size),
+                   power_here,
+                   {piece_of(&log_normaliser, from, to - from), piece_of(&tilted_mean, from, to - from),
+                    piece_of(&tilted_variance, from, to - from), &missed});
+      from = to;
+    }
     inaccurate += missed;
   });
   return inaccurate;
@@ -80,7 +99,7 @@ SiteRows::Tilted SiteRows::tilted_row(Index row, double mean, double variance, d
                                       [](Index wanted, const Piece& piece) { return wanted < piece.row; });
   const Piece& piece = *std::prev(after);
   Tilted out{};
-  piece.block->tilted(piece.first + row - piece.row, ConstSpan(&mean, 1), ConstSpan(&variance, 1), power,
+  piece.block->tilted(piece.first + row - piece.row, ConstSpan(&mean, 1), ConstSpan(&variance, 1), exponent(row, power),
                       {Span(&out.log_normaliser, 1), Span(&out.mean, 1), Span(&out.variance, 1), nullptr});
   return out;
 }

@@ -1,15 +1,20 @@
 #pragma once
-// All sites of a model as one column of rows: engines call these instead of looping over blocks.
+// All sites of a model as one column of rows: engines call these instead of looping over blocks. A row of weight w has
+// the site t^w, so that log t and its expectations come out times w.
 
 #include "gaussmith/model.hpp"
 
+#include <algorithm>
 #include <functional>
 
 namespace gaussmith {
 
 class SiteRows {
  public:
+  /// Every row once, whatever the model's weights.
   SiteRows(const std::vector<Sites>& blocks, int threads);
+  /// The sites with the weights of their model, which must outlive this.
+  SiteRows(const Model& model, int threads);
 
   [[nodiscard]] Index rows() const { return rows_; }
 
@@ -18,16 +23,22 @@ class SiteRows {
   /// come last, on the caller's.
   void for_pieces(const std::function<void(const SiteBlock&, Index, Index, Index)>& body) const;
 
-  /// log t and its derivatives at eta; a null pointer is not computed.
+  /// Null where every row counts once.
+  [[nodiscard]] const Vector* weights() const { return weights_; }
+  /// values(i) times the weight of row + i; for bodies that ask blocks themselves.
+  void weigh(Index row, Span values) const;
+
+  /// w log t and its derivatives at eta; a null pointer is not computed.
   void log_density(const Vector& eta, Vector* value, Vector* first = nullptr, Vector* second = nullptr,
                    Vector* third = nullptr) const;
 
-  /// E[log t] under N(mean, variance) and its derivatives; a null pointer is not computed.
+  /// w E[log t] under N(mean, variance) and its derivatives; a null pointer is not computed.
   void expectation(const Vector& mean, const Vector& variance, Vector* value, Vector* d_mean = nullptr,
                    Vector* d_variance = nullptr) const;
 
-  /// Moments of N(mean, variance) t^power, one row each; every variance > 0. Returns how many rows did not reach the
-  /// accuracy that SiteBlock::tilted promises.
+  /// Moments of N(mean, variance) t^(power min(1, w)), one row each; every variance > 0: a row of weight w > 1 is w
+  /// copies of its site, of which one is tilted with. Returns how many rows did not reach the accuracy that
+  /// SiteBlock::tilted promises.
   Index tilted(const Vector& mean, const Vector& variance, double power, Vector& log_normaliser, Vector& tilted_mean,
                Vector& tilted_variance) const;
   /// The same for a single row of the model.
@@ -36,7 +47,14 @@ class SiteRows {
   };
   [[nodiscard]] Tilted tilted_row(Index row, double mean, double variance, double power) const;
 
-  /// sum_n log t_n(eta_n), added in a fixed order. -inf where any site is.
+  /// How many copies of its site a row is, max(1, w).
+  [[nodiscard]] double copies(Index row) const { return weights_ ? std::max(1.0, (*weights_)(row)) : 1.0; }
+  /// The exponent of the site in tilted(), power min(1, w).
+  [[nodiscard]] double exponent(Index row, double power) const {
+    return weights_ ? power * std::min(1.0, (*weights_)(row)) : power;
+  }
+
+  /// sum_n w_n log t_n(eta_n), added in a fixed order. -inf where any site is.
   [[nodiscard]] double total(const Vector& eta) const;
 
   [[nodiscard]] bool all(bool SiteTraits::*property) const;
@@ -50,6 +68,7 @@ class SiteRows {
   };
   std::vector<Piece> pieces_;
   const std::vector<Sites>* blocks_;
+  const Vector* weights_ = nullptr;
   Index rows_ = 0;
   int threads_;
 };

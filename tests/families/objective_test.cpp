@@ -81,7 +81,7 @@ TEST_P(Objective, GradientMatchesCentralDifferences) {
     for (const Basis basis : {Basis::weights, Basis::whitened}) {
       SCOPED_TRACE(to_string(family));
       const ModelSpace space = space_of(model, family, basis);
-      const FamilyObjective objective(space.space, model.sites, 2);
+      const FamilyObjective objective(space.space, model, 2);
       const Vector x = 0.3 * random_vector(space.space.dimension(), 11);
       const Vector c = some_root(space.space.pattern);
       const FamilyGradient gradient = objective.gradient(objective.at(x, c));
@@ -105,7 +105,7 @@ TEST_P(Objective, HessianProductMatchesCentralDifferences) {
     if (family.kind == FamilyKind::factor) continue;
     SCOPED_TRACE(to_string(family));
     const ModelSpace space = space_of(model, family, Basis::weights);
-    const FamilyObjective objective(space.space, model.sites, 1);
+    const FamilyObjective objective(space.space, model, 1);
     const Vector x = 0.3 * random_vector(space.space.dimension(), 11);
     const Vector c = some_root(space.space.pattern);
     const FamilyPoint point = objective.at(x, c);
@@ -129,7 +129,7 @@ TEST_P(Objective, StepsPointUpwards) {
   for (const CovarianceFamily& family : families()) {
     SCOPED_TRACE(to_string(family));
     const ModelSpace space = space_of(model, family, Basis::weights);
-    const FamilyObjective objective(space.space, model.sites, 1);
+    const FamilyObjective objective(space.space, model, 1);
     const FamilyPoint point =
         objective.at(0.3 * random_vector(space.space.dimension(), 11), some_root(space.space.pattern));
     FamilyGradient gradient;

@@ -58,6 +58,16 @@ TEST(ProblemFile, ReadsTheExampleOfTheFormat) {
   EXPECT_EQ(problem.prediction->responses->size(), 1);
 }
 
+TEST(ProblemFile, ReadsWeights) {
+  Parts parts;
+  parts.more = R"(, "weights": [0.5, 3])";
+  EXPECT_EQ(parse(parts).model.weights[1], 3.0);
+  parts.more = R"(, "weights": [1])";
+  expect_refused(complaint(parts), "weights");
+  parts.more = R"(, "weights": [1, 0])";
+  expect_refused(complaint(parts), "weights[1] is 0; a weight is a positive number");
+}
+
 TEST(ProblemFile, ReadsEveryPrior) {
   Parts parts;
   parts.prior = R"({"type": "diagonal", "mean": [1, 2, 3], "variance": [0.1, 0.2, 0.3]})";
