@@ -233,6 +233,7 @@ Command add_catalogue(CLI::App& root, CommonOptions& common, const std::string& 
   auto markdown = std::make_shared<bool>(false);
   app->add_flag("--markdown", *markdown, "Print a Markdown table");
   add_common(*app, common, false);
+  app->footer(fmt::format("Examples:\n  gaussmith {0}\n  gaussmith {0} --json", name));
   return {app, [=, &common] {
             const Listing listing = list();
             Outcome outcome;

@@ -5,9 +5,12 @@
 #include "echo.hpp"
 #include "gaussmith/errors.hpp"
 #include "gaussmith/version.hpp"
+#include "out_of_memory.hpp"
 #include "run_control.hpp"
+#include "suggest.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -69,14 +72,14 @@ std::size_t characters(std::string_view text, std::size_t bytes) {
 
 std::string usage_error(const CLI::App& root, const CLI::ParseError& error, std::string_view first) {
   std::string message = one_line(error.what());
-  if (root.get_subcommands().empty() && !first.empty() && !first.starts_with('-')) {
-    std::string names;
-    for (const CLI::App* known : root.get_subcommands([](const CLI::App*) { return true; })) {
-      names += (names.empty() ? "" : ", ") + known->get_name();
-    }
-    message = fmt::format("unknown command \"{}\"; the commands are {}", first, names);
-  }
   const auto used = root.get_subcommands();
+  if (used.empty() && !first.empty() && !first.starts_with('-')) {
+    const std::vector<std::string> names = command_names(root);
+    message = fmt::format("unknown command \"{}\"{}; the commands are {}", first, suggestion(first, names),
+                          fmt::join(names, ", "));
+  } else if (const auto unknown = unknown_option(used.empty() ? root : *used.front(), typed())) {
+    message = fmt::format("unknown option {}{}", unknown->name, unknown->suggestion);
+  }
   const std::string command = used.empty() ? "gaussmith" : "gaussmith " + used.front()->get_name();
   return fmt::format("{}; see {} --help", message, command);
 }
@@ -143,7 +146,7 @@ int main(int argc, char** argv) {
   } catch (const MachineError& error) {
     return fail(exit_machine, error.what());
   } catch (const std::bad_alloc&) {
-    std::fputs("gaussmith: error: out of memory\n", stderr);
+    tell_out_of_memory();
     return exit_machine;
   } catch (const std::length_error&) {
     return fail(exit_machine, "out of memory: a size is beyond what the machine can address");

@@ -3,7 +3,9 @@
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace gaussmith {
 
@@ -53,5 +55,9 @@ class MachineError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
+
+/// " (did you mean matern32?)" with the known name nearest to what was typed, for messages; empty if none is near: more
+/// than a third of its letters would have to be added, removed, replaced or swapped with the next.
+[[nodiscard]] std::string suggestion(std::string_view typed, const std::vector<std::string>& known);
 
 }  // namespace gaussmith

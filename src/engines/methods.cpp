@@ -120,12 +120,13 @@ void assign(std::string& member, const Text& text, const std::string& /*name*/, 
 std::string written(const std::string& member, const Text& /*text*/) { return member; }
 
 const Entry& entry_of(std::string_view name) {
-  std::vector<std::string_view> known;
+  std::vector<std::string> known;
   for (const Entry& entry : entries()) {
     if (entry.name == name) return entry;
     known.emplace_back(entry.name);
   }
-  throw InvalidOption(fmt::format("there is no method {}; there are {}", name, fmt::join(known, ", ")));
+  throw InvalidOption(
+      fmt::format("there is no method {}{}; there are {}", name, suggestion(name, known), fmt::join(known, ", ")));
 }
 
 }  // namespace

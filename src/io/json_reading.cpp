@@ -122,7 +122,8 @@ void JsonNode::expect_fields(const std::vector<std::string>& accepted) const {
   }
   for (const auto& [key, value] : value_->items()) {
     if (std::find(accepted.begin(), accepted.end(), key) == accepted.end()) {
-      fail(fmt::format("unknown field {}; accepted: {}", in_quotes(key), list_of(accepted, ", ")));
+      fail(fmt::format("unknown field {}{}; accepted: {}", in_quotes(key), suggestion(key, accepted),
+                       list_of(accepted, ", ")));
     }
   }
 }

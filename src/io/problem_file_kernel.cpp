@@ -36,7 +36,8 @@ KernelHandle read_family(const JsonNode& node, const std::string& type) {
     }
     names.emplace_back("sum");
     names.emplace_back("product");
-    node.at("type").fail(fmt::format("unknown kernel {}; accepted: {}", in_quotes(type), list_of(names)));
+    node.at("type").fail(
+        fmt::format("unknown kernel {}{}; accepted: {}", in_quotes(type), suggestion(type, names), list_of(names)));
   }
   std::vector<std::string> fields = {"type", "columns"};
   for (const auto& argument : info->arguments) {

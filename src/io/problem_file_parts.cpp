@@ -152,7 +152,8 @@ const LikelihoodInfo& read_likelihood(const JsonNode& block) {
   for (const auto& info : likelihood_catalogue()) {
     names.push_back(info.traits.name);
   }
-  block.at("type").fail(fmt::format("unknown likelihood {}; accepted: {}", in_quotes(type), list_of(names)));
+  block.at("type").fail(
+      fmt::format("unknown likelihood {}{}; accepted: {}", in_quotes(type), suggestion(type, names), list_of(names)));
 }
 
 nlohmann::ordered_json vector_json(const Vector& values) {

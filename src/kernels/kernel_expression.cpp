@@ -129,16 +129,16 @@ class Parser {
     const std::string_view plain = ard ? name.substr(0, name.size() - ard_suffix.size()) : name;
     const KernelInfo* info = find_kernel(plain);
     if (info == nullptr) {
-      std::vector<std::string_view> names;
+      std::vector<std::string> names;
       for (const auto& known : kernel_catalogue()) {
         if (find_kernel(known.name) != nullptr) {
-          names.push_back(known.name);
+          names.emplace_back(known.name);
         }
       }
       throw InvalidOption(
-          fmt::format("{}: unknown kernel \"{}\"; accepted: {}, joined by + and *, with -ard for "
+          fmt::format("{}: unknown kernel \"{}\"{}; accepted: {}, joined by + and *, with -ard for "
                       "one length-scale a feature",
-                      option_, name, fmt::join(names, ", ")));
+                      option_, name, suggestion(plain, names), fmt::join(names, ", ")));
     }
     if (ard && !has_ard_argument(*info)) {
       throw InvalidOption(

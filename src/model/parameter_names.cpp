@@ -26,7 +26,7 @@ std::string ParameterNames::resolve(std::string_view name) const {
   if (names_.empty()) throw InvalidOption(fmt::format("there is no parameter {}: the model has none", name));
   const auto listed = std::min(names_.size(), most_listed);
   throw InvalidOption(
-      fmt::format("there is no parameter {}; the model has {}{}", name,
+      fmt::format("there is no parameter {}{}; the model has {}{}", name, suggestion(name, names_),
                   fmt::join(names_.begin(), names_.begin() + static_cast<std::ptrdiff_t>(listed), ", "),
                   names_.size() > listed ? fmt::format(" and {} more", names_.size() - listed) : std::string()));
 }

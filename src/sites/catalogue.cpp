@@ -18,7 +18,8 @@ std::vector<const LikelihoodEntry*> entries() {
 [[noreturn]] void refuse_unknown(std::string_view likelihood) {
   std::vector<std::string> known;
   for (const LikelihoodInfo& info : likelihood_catalogue()) known.push_back(info.traits.name);
-  throw InvalidModel(fmt::format("unknown likelihood '{}'; known: {}", likelihood, fmt::join(known, ", ")));
+  throw InvalidModel(fmt::format("unknown likelihood '{}'{}; known: {}", likelihood, suggestion(likelihood, known),
+                                 fmt::join(known, ", ")));
 }
 
 }  // namespace

@@ -125,7 +125,8 @@ TEST(ProblemFile, RefusesBadJson) {
 TEST(ProblemFile, RefusalsNameThePath) {
   Parts parts;
   parts.prior = R"({"type": "isotropic", "dim": 3, "varience": 2.0})";
-  expect_refused(complaint(parts), "prior: unknown field \"varience\"; accepted: type, dim, mean, variance");
+  expect_refused(complaint(parts),
+                 "prior: unknown field \"varience\" (did you mean variance?); accepted: type, dim, mean, variance");
   parts.prior = R"({"type": "isotropic", "dim": 3})";
   expect_refused(complaint(parts), "prior: the field \"variance\" is missing");
   parts.prior = R"({"type": "isotropic", "dim": 2.5, "variance": 1})";
