@@ -1,7 +1,9 @@
 #include "command.hpp"
+#include "evaluate_several.hpp"
 #include "fit_summary.hpp"
 #include "gaussmith/scores.hpp"
 #include "saved_prediction.hpp"
+#include "score_fields.hpp"
 
 #include <fmt/format.h>
 
@@ -14,44 +16,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json optional_json(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
-
 std::string to_json(const SavedPrediction& result, const Scores& scores) {
   Json out;
   out["format"] = "gaussmith-evaluation/1";
   out["method"] = result.model.method;
-  out["rows"] = scores.rows;
-  if (scores.errors) {
-    out["errors"] = *scores.errors;
-    out["error_rate"] = *scores.error_rate();
-    out["accuracy"] = 1.0 - *scores.error_rate();
-  } else {
-    out["censored"] = scores.censored;
-    out["rmse"] = optional_json(scores.rmse);
-    out["mae"] = optional_json(scores.mae);
-    out["point"] = scores.median_used ? "median" : "mean";
-  }
-  out["mean_log_predictive_density"] = scores.mean_log_density;
-  out["mean_predictive_variance"] = optional_json(scores.mean_variance);
-  Json calibration;
-  if (scores.errors) {
-    calibration["brier"] = optional_json(scores.brier);
-    calibration["expected_calibration_error"] = optional_json(scores.calibration_error);
-    calibration["bins"] = Json::array();
-    for (const ReliabilityBin& bin : scores.reliability) {
-      calibration["bins"].push_back({{"lower", bin.lower},
-                                     {"upper", bin.upper},
-                                     {"count", bin.count},
-                                     {"mean_probability", bin.count > 0 ? Json(bin.mean_probability) : Json()},
-                                     {"frequency", bin.count > 0 ? Json(bin.frequency) : Json()}});
-    }
-  } else {
-    calibration["coverage"] = Json::array();
-    for (const Coverage& interval : scores.coverage) {
-      calibration["coverage"].push_back({{"level", interval.level}, {"share", interval.share}});
-    }
-  }
-  out["calibration"] = calibration;
+  put_scores(scores, out);
   out["warnings"] = result.predicted.warnings;
   return out.dump() + "\n";
 }
@@ -90,7 +59,7 @@ std::string to_text(const SavedPrediction& result, const SavedArguments& argumen
   return out;
 }
 
-Outcome run_evaluate(const SavedArguments& arguments, const CommonOptions& common) {
+Outcome evaluate_one(const SavedArguments& arguments, const CommonOptions& common) {
   const SavedPrediction result = predict_saved(arguments, true, common.threads);
   const Scores scores = score(result.predicted.prediction, result.predicted.responses);
   Outcome outcome;
@@ -100,12 +69,24 @@ Outcome run_evaluate(const SavedArguments& arguments, const CommonOptions& commo
   return outcome;
 }
 
+Outcome run_evaluate(const EvaluateArguments& arguments, const CommonOptions& common) {
+  if (arguments.models.size() > 1) {
+    return evaluate_several(arguments, common);
+  }
+  return evaluate_one(
+      {.model = arguments.models.front(), .data = arguments.data, .drop_missing = arguments.drop_missing}, common);
+}
+
 }  // namespace
 
 Command add_evaluate(CLI::App& root, CommonOptions& common) {
-  CLI::App* app = root.add_subcommand("evaluate", "Judge a saved model on a table with known responses");
-  auto arguments = std::make_shared<SavedArguments>();
-  app->add_option("--model", arguments->model, "Model saved by fit --save")->required()->type_name("FILE");
+  CLI::App* app = root.add_subcommand("evaluate", "Judge saved models on a table with known responses");
+  auto arguments = std::make_shared<EvaluateArguments>();
+  app->add_option("--model", arguments->models, "Model saved by fit --save; several are compared, row by row")
+      ->required()
+      ->expected(1)
+      ->take_all()
+      ->type_name("FILE");
   app->add_option("--data", arguments->data, "Table with the model's features and its target")
       ->required()
       ->type_name("FILE");
@@ -115,9 +96,12 @@ Command add_evaluate(CLI::App& root, CommonOptions& common) {
   app->footer(
       "Two classes: error rate, Brier score, reliability table of ten bins and the expected calibration error.\n"
       "Numbers: RMSE and MAE of the predictive mean (of the median where there is no mean), and the share of rows in\n"
-      "the central 50, 80 and 95 % intervals. Always: mean log predictive density, mean predictive variance.\n\n"
-      "Example:\n"
-      "  gaussmith evaluate --model model.gsm --data test.csv");
+      "the central 50, 80 and 95 % intervals. Always: mean log predictive density, mean predictive variance.\n"
+      "Several models: their scores, and the differences of their total log predictive densities to the best one with\n"
+      "standard errors over the rows.\n\n"
+      "Examples:\n"
+      "  gaussmith evaluate --model model.gsm --data test.csv\n"
+      "  gaussmith evaluate --model poisson.gsm --model negative-binomial.gsm --data test.csv");
   return {app, [arguments, &common] { return run_evaluate(*arguments, common); }};
 }
 

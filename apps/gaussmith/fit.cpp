@@ -50,7 +50,8 @@ Prepared prepare_problem(const FitArguments& arguments, Problem problem, const S
   prepared.model = apply_parameters(problem.model, settings.parameters);
   prepared.prediction = std::move(problem.prediction);
   prepared.summary.data_line = fmt::format("{}: {}, dimension {}", arguments.problem,
-                                           plural(prepared.model.rows(), "row"), prepared.model.dimension());
+                                           plural(prepared.model.rows(), "row"), prepared.model.dimension()) +
+                               events_in_words(prepared.model);
   std::string likelihoods;
   for (const Sites& block : prepared.model.sites) {
     likelihoods += (likelihoods.empty() ? "" : ", ") + block->traits().name;
@@ -177,6 +178,8 @@ std::string to_json(const Prepared& prepared, const Fitted& fitted, const FitArg
   content.seconds = fitted.seconds;
   content.warnings = prepared.warnings;
   content.notes = prepared.notes;
+  const std::optional<Scores> training = training_scores(fitted.posterior());
+  content.training = training ? &*training : nullptr;
   return result_json(fitted.posterior(), content);
 }
 

@@ -20,7 +20,8 @@ void add_table_options(CLI::App& app, TableArguments& table) {
     app.add_flag(name, value, help)->group(table_group);
   };
   TableModelOptions& model = table.model;
-  add("--data", table.data, "Table: CSV with a header, or LIBSVM text (.svm, .libsvm); gzip is recognised", "FILE");
+  add("--data", table.data, "Table: CSV or TSV with a header, or LIBSVM text (.svm, .libsvm); gzip is recognised",
+      "FILE");
   add("--target", model.target, "Column of the responses (CSV)", "COLUMN");
   add("--features", model.features, "Columns of the features, a,b,c (default: all others)", "COLUMNS")->delimiter(',');
   add("--categorical", table.categorical, "Columns whose numbers are names of categories, a,b,c", "COLUMNS")
@@ -57,7 +58,13 @@ void add_table_options(CLI::App& app, TableArguments& table) {
         fmt::format("Column with {} ({})", argument.info->column->holds, fmt::join(argument.likelihoods, ", ")),
         "COLUMN");
   }
+  add("--event", model.event_column, "Column with 1 for events, 0 for censored rows: the opposite of --censored",
+      "COLUMN");
   add("--offset", model.offset_column, "Column added to the latent function", "COLUMN");
+  add("--weights", model.weights_column, "Column with weights of rows, above 0: weight k counts as k equal rows",
+      "COLUMN");
+  add("--keep", model.keep, "Columns that predict copies, a,b,c, such as identifiers; no features", "COLUMNS")
+      ->delimiter(',');
   add_flag("--standardize", model.standardize, "Scale numeric features to mean 0 and sd 1; kept with the model");
   add_flag("--drop-missing", model.drop_missing, "Leave out rows with missing cells instead of refusing them");
   add_flag("--no-intercept", table.no_intercept, "Linear model without the column of ones");

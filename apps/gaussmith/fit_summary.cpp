@@ -204,16 +204,17 @@ std::string group_table(const FitSummary& summary) {
 
 /// How well the rows predict one another.
 std::string left_out_line(const Vector& log_density) {
-  const auto present = log_density.array().isFinite();
-  const Index rows = present.count();
-  if (rows == 0) {
+  const RowTotal sum = row_total(log_density);
+  if (sum.rows == 0) {
     return "no row has a leave-one-out distribution";
   }
-  const double total = present.select(log_density.array(), 0.0).sum();
-  std::string text =
-      fmt::format("mean log predictive density of a row given the others {:.5g}", total / static_cast<double>(rows));
-  if (rows < log_density.size()) {
-    text += fmt::format(" ({} left aside: no such distribution)", plural(log_density.size() - rows, "row"));
+  std::string text = fmt::format("mean log predictive density of a row given the others {:.5g}",
+                                 sum.total / static_cast<double>(sum.rows));
+  if (sum.standard_error) {
+    text += fmt::format(", total {:.6g} +- {:.3g}", sum.total, *sum.standard_error);
+  }
+  if (sum.rows < log_density.size()) {
+    text += fmt::format(" ({} left aside: no such distribution)", plural(log_density.size() - sum.rows, "row"));
   }
   return text;
 }
@@ -263,7 +264,22 @@ std::string data_in_words(const std::string& data, const TableModelOptions& opti
     text += fmt::format(" ({} x {}, {} x {})", responses.size() - positive, target.label(-1.0), positive,
                         target.label(1.0));
   }
+  text += events_in_words(built.model);
+  if (!options.weights_column.empty()) {
+    text += fmt::format("; weights {} (total {:.6g})", options.weights_column, built.model.weights.sum());
+  }
   return text;
+}
+
+std::string events_in_words(const Model& model) {
+  Index rows = 0;
+  Index censored = 0;
+  for (const Sites& block : model.sites) {
+    const Vector flags = censored_rows(*block);
+    rows += flags.size();
+    censored += (flags.array() > 0.5).count();
+  }
+  return rows == 0 ? std::string() : fmt::format("; {}, {} censored", plural(rows - censored, "event"), censored);
 }
 
 std::string model_in_words(const TableModelOptions& options, const TableModel& built) {

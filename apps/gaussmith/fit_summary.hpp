@@ -31,6 +31,8 @@ struct FitSummary {
 /// "train.csv: 250 rows, 7 features (npreg, glu, ...), standardized; target type (132 x No, 68 x Yes)".
 [[nodiscard]] std::string data_in_words(const std::string& data, const TableModelOptions& options,
                                         const TableModel& built);
+/// "; 120 events, 30 censored"; empty where no site knows censoring.
+[[nodiscard]] std::string events_in_words(const Model& model);
 /// "poisson likelihood, Gaussian process with kernel se, mean 0.3".
 [[nodiscard]] std::string model_in_words(const TableModelOptions& options, const TableModel& built);
 

@@ -18,12 +18,15 @@ struct PredictArguments {
   SavedArguments saved;
   std::string output;
   PredictionColumns columns;
+  bool interval = false;
+  double level = 0.95;
+  CLI::Option* level_option = nullptr;
 };
 
 std::string to_csv(const std::vector<Column>& columns) {
   std::string out;
   for (std::size_t j = 0; j < columns.size(); ++j) {
-    out += (j == 0 ? "" : ",") + columns[j].name;
+    out += (j == 0 ? "" : ",") + csv_text(columns[j].name);
   }
   out += '\n';
   for (Index i = 0; i < columns.front().rows(); ++i) {
@@ -62,8 +65,17 @@ Outcome run_predict(const PredictArguments& arguments, const CommonOptions& comm
       throw InvalidOption(fmt::format("--quantiles: {} is not strictly between 0 and 1", level));
     }
   }
+  if (!(arguments.level > 0.0 && arguments.level < 1.0)) {
+    throw InvalidOption(fmt::format("--level: {} is not strictly between 0 and 1", arguments.level));
+  }
+  if (arguments.level_option->count() > 0 && !arguments.interval) {
+    throw InvalidOption("--level has an effect only with --interval");
+  }
   const SavedPrediction result = predict_saved(arguments.saved, false, common.threads);
   PredictionColumns wanted = arguments.columns;
+  if (arguments.interval) {
+    wanted.interval = arguments.level;
+  }
   wanted.rows = arguments.saved.drop_missing;
   wanted.seed = common.seed;
   const std::vector<Column> columns = result.predicted.columns(wanted);
@@ -103,13 +115,22 @@ Command add_predict(CLI::App& root, CommonOptions& common) {
   app->add_option("--samples", arguments->columns.samples, "Number of draws of the response to add to every row")
       ->check(CLI::Range(1, 1000000))
       ->type_name("COUNT");
+  app->add_flag("--interval", arguments->interval,
+                "Add the interval of what the latent function stands for: a probability, a rate, a mean");
+  arguments->level_option =
+      app->add_option("--level", arguments->level, "Share of the posterior in that interval (default: 0.95)")
+          ->type_name("LEVEL");
+  app->add_option("--keep", arguments->saved.keep, "Columns of the table to copy, a,b,c, besides those of fit --keep")
+      ->delimiter(',')
+      ->type_name("COLUMNS");
   app->add_flag("--drop-missing", arguments->saved.drop_missing,
                 "Leave out rows with missing cells; a column `row` then says which rows these are");
   add_saved_options(*app, arguments->saved);
   add_common(*app, common, true);
   app->footer(
-      "Columns: latent_mean, latent_variance (of the latent function), mean, variance (of a new response; empty where\n"
-      "they do not exist), probability and label (two classes), quantile_LEVEL, sample_K.\n\n"
+      "Columns: those kept; latent_mean, latent_variance (of the latent function), mean, variance (of a new response;\n"
+      "empty where they do not exist), probability and label (two classes); with --interval probability_lower and\n"
+      "_upper, or rate_, mean_, latent_, by likelihood; quantile_LEVEL, sample_K.\n\n"
       "Example:\n"
       "  gaussmith predict --model model.gsm --data new.csv --quantiles 0.05,0.95 --output predictions.csv");
   return {app, [arguments, &common] { return run_predict(*arguments, common); }};

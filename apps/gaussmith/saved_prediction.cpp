@@ -16,13 +16,14 @@ void add_saved_options(CLI::App& app, SavedArguments& arguments) {
 
 SavedPrediction predict_saved(const SavedArguments& arguments, bool observed, int threads) {
   SavedModel model = load_model(arguments.model);
-  Table table = read_table(arguments.data, reading_options(model.coding));
+  Table table = read_table(arguments.data, reading_options(model.coding, arguments.keep));
   try {
     TablePrediction predicted = predict_table(model, std::move(table),
                                               {.observed = observed,
                                                .drop_missing = arguments.drop_missing,
                                                .population = arguments.population,
                                                .refuse_new_levels = arguments.new_levels == "error",
+                                               .keep = arguments.keep,
                                                .threads = threads});
     if (!model.converged) {
       predicted.warnings.insert(predicted.warnings.begin(),

@@ -6,6 +6,7 @@
 #include <CLI/App.hpp>
 
 #include <string>
+#include <vector>
 
 namespace gaussmith::app {
 
@@ -15,6 +16,7 @@ struct SavedArguments {
   bool drop_missing = false;
   bool population = false;
   std::string new_levels = "population";
+  std::vector<std::string> keep = {};  ///< Columns to copy, besides those of the model.
 };
 
 /// --drop-missing, --population and --new-levels.

@@ -46,6 +46,16 @@ struct Scores {
   [[nodiscard]] std::optional<double> error_rate() const;
 };
 
+/// A sum over rows, such as a total log predictive density, and how far it would vary with the rows drawn.
+struct RowTotal {
+  double total = 0.0;
+  std::optional<double> standard_error;  ///< sqrt(N) times the standard deviation of the rows; nothing below two rows.
+  Index rows = 0;                        ///< N, the rows that have a finite value.
+};
+
+/// The sum of the finite values, one a row.
+[[nodiscard]] RowTotal row_total(const Vector& values);
+
 /// Scores of predictions for these responses, one a row; the likelihood of the prediction says what they are and which
 /// of them are censored. Errors use the predictive mean; coverage uses P(Y <= y), for discrete responses in its mid
 /// form P(Y <= y) - P(Y = y) / 2. Throws InvalidModel where the prediction has latent quantities only.

@@ -167,6 +167,7 @@ struct SiteArgumentInfo {
 enum class Link {
   identity,  ///< It is eta, or where there is no mean, eta is the centre.
   log,       ///< It is exp(eta) times the exposure.
+  rate,      ///< exp(eta) is the rate at which something happens; the mean time until it does falls with it.
   other
 };
 
@@ -193,6 +194,9 @@ struct LikelihoodInfo {
 
 /// The catalogue's line of an argument of these sites; null for sites that are not in the catalogue.
 [[nodiscard]] const SiteArgumentInfo* find_argument(const SiteBlock& sites, std::string_view argument);
+
+/// 1 for the rows whose response is a lower limit, else 0; empty where the likelihood knows no censoring.
+[[nodiscard]] Vector censored_rows(const SiteBlock& sites);
 
 /// An argument that tables give by row, and the likelihoods that take it.
 struct ColumnArgument {

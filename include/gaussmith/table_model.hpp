@@ -60,7 +60,11 @@ struct TableModelOptions {
   bool drop_missing = false;         ///< Leave rows with missing cells out instead of refusing them.
   /// Columns with row-wise arguments of the likelihood, e.g. {"exposure", "expected"}; column_arguments() has them all.
   std::map<std::string, std::string, std::less<>> argument_columns = {};
+  /// Column with 1 for events and 0 for censored rows, the complement of a censoring argument; empty: none.
+  std::string event_column = {};
   std::string offset_column = {};                 ///< Column added to eta; empty: none.
+  std::string weights_column = {};                ///< Column with the weights of rows; empty: all one.
+  std::vector<std::string> keep = {};             ///< Columns that predictions copy; no features unless listed there.
   std::vector<ParameterSetting> parameters = {};  ///< In this order, later ones replace earlier ones.
   /// Parameters that nothing sets start from the scale of the data, for learn(), instead of the documented defaults.
   bool learning = false;
@@ -106,7 +110,8 @@ struct TableModel {
 // --- Predictions for tables ---
 
 /// How to read a new table for this coding: text columns stay text, a LIBSVM table has the features of the old one.
-[[nodiscard]] TableOptions reading_options(const TableCoding& coding);
+/// Columns that are only copied (the coding's, and `keep`) stay as they are written.
+[[nodiscard]] TableOptions reading_options(const TableCoding& coding, const std::vector<std::string>& keep = {});
 
 struct TablePredictionOptions {
   /// The table has the target, and rows censored in it count as censored; otherwise new responses are taken as fully
@@ -116,6 +121,7 @@ struct TablePredictionOptions {
   bool population = false;    ///< Leave the effects of groups out for all rows.
   /// Refuse rows whose group was never seen. Else they have the effect 0 and its variance.
   bool refuse_new_levels = false;
+  std::vector<std::string> keep = {};  ///< Columns to copy, besides those that the model remembers.
   int threads = 1;  ///< As Run::threads.
 };
 
@@ -125,6 +131,8 @@ struct PredictionColumns {
   std::vector<double> quantiles = {};  ///< Levels in (0, 1): columns quantile_LEVEL.
   int samples = 0;                     ///< Draws of the response: columns sample_1, sample_2, ...
   std::uint64_t seed = 0;              ///< Of the draws.
+  /// Level in (0, 1) of central intervals of what eta stands for (see interval_columns); none without.
+  std::optional<double> interval = std::nullopt;
 };
 
 /// Predictions for the rows of a table.
@@ -135,11 +143,17 @@ struct TablePrediction {
   Vector responses;         ///< Coded, for an observed table; else empty.
   std::vector<std::string> notes;
   std::vector<std::string> warnings;
+  std::vector<Column> kept = {};  ///< Copied from the table, in the order asked for.
 
-  /// latent_mean, latent_variance, mean, variance; probability and label for two classes; what `wanted` adds. NaN where
-  /// a moment does not exist.
+  /// The columns kept; latent_mean, latent_variance, mean, variance; probability and label for two classes; what
+  /// `wanted` adds. NaN where a moment does not exist. Throws InvalidOption for two columns of one name.
   [[nodiscard]] std::vector<Column> columns(const PredictionColumns& wanted = {}) const;
 };
+
+/// The central interval that holds `level` of what eta stands for, from quantiles of eta through the inverse link:
+/// probability_lower and _upper (two classes, successes of trials), rate_ (counts by unit of exposure, Weibull times),
+/// mean_ (the mean of other positive responses), latent_ (responses around eta). It holds no noise of a new response.
+[[nodiscard]] std::vector<Column> interval_columns(const Prediction& prediction, double level);
 
 /// Codes the table as at training and predicts. Throws InvalidFile for a table that does not suit the coding, before
 /// anything is factorised, and InvalidModel for a model whose parts do not suit each other.

@@ -32,6 +32,7 @@ struct Column {
   Vector numbers;                  ///< One per row if numeric, else empty.
   std::vector<std::string> texts;  ///< One per row if text, else empty.
   Index first_text_row = -1;       ///< Text columns from a file: the first row whose cell is not a number.
+  bool categorical = false;        ///< Text because TableOptions::text_columns asked for it.
 
   [[nodiscard]] Index rows() const;
   [[nodiscard]] bool is_missing(Index row) const;
@@ -62,17 +63,25 @@ struct Table {
   [[nodiscard]] std::string where(Index row) const;
 };
 
-enum class TableFormat { by_name, csv, svmlight };
+enum class TableFormat {
+  by_name,
+  csv,
+  svmlight,
+  tsv,        ///< As csv, with tabs in place of commas.
+  csv_or_tsv  ///< tsv if there is a tab in the first line that is not blank.
+};
 
 struct TableOptions {
   TableFormat format = TableFormat::by_name;
-  std::vector<std::string> text_columns;  ///< CSV: columns to keep as text although all their cells are numbers.
-  Index features = 0;                     ///< LIBSVM: number of features; 0 takes the largest index in the file.
-  bool ignore_larger_indices = false;     ///< LIBSVM: drop, and count, entries above `features` instead of refusing.
+  std::vector<std::string> text_columns = {};  ///< CSV: columns to keep as text although all their cells are numbers.
+  /// CSV: the same for columns that need not be there, such as identifiers: 007 stays 007.
+  std::vector<std::string> verbatim_columns = {};
+  Index features = 0;                  ///< LIBSVM: number of features; 0 takes the largest index in the file.
+  bool ignore_larger_indices = false;  ///< LIBSVM: drop, and count, entries above `features` instead of refusing.
 };
 
-/// Reads a CSV (.csv) or LIBSVM (.svm, .libsvm) table, plain or gzip (recognised by content). Throws InvalidFile with
-/// file and line. Memory is O(cells).
+/// Reads a CSV (.csv), tab-separated (.tsv, .tab), either of the two (.txt) or LIBSVM (.svm, .libsvm) table, plain or
+/// gzip (recognised by content). Throws InvalidFile with file and line. Memory is O(cells).
 [[nodiscard]] Table read_table(const std::filesystem::path& path, const TableOptions& options = {});
 
 /// The same from text in memory; `name` stands for the file name, also in the choice of the format.
@@ -100,6 +109,7 @@ struct FeatureOptions {
   std::vector<std::string> features;  ///< In this order; empty: all columns that are not reserved.
   std::vector<std::string> reserved;  ///< Target, row-wise arguments, offset: never features.
   Scaling scaling = Scaling::none;
+  Vector weights = {};  ///< Of rows in means and standard deviations; empty: all one.
   /// Text columns keep a 0/1 column for every level, which suits Gaussian-process priors. With an intercept these
   /// columns sum to it; dropping the first level then makes it the reference.
   bool drop_first_level = false;
@@ -115,7 +125,7 @@ struct FeatureColumn {
   bool drop_first_level = false;
 
   [[nodiscard]] Index width() const;
-  /// One line for people: "sex: text -> 0/1 columns sex=female, sex=male".
+  /// One line for people: "sex: categories -> 0/1 columns sex=female, sex=male".
   [[nodiscard]] std::string report() const;
 };
 
@@ -146,7 +156,8 @@ struct FeatureCoding {
 /// The columns that make_feature_coding will use, in order; empty for a LIBSVM table.
 [[nodiscard]] std::vector<std::string> choose_features(const Table& table, const FeatureOptions& options);
 
-/// Learns the coding from a training table whose feature columns are complete. Cost O(cells log levels).
+/// Learns the coding from a training table whose feature columns are complete. Refuses a text column that is numeric
+/// but for a few cells, unless it was asked for as text. Cost O(cells log levels).
 [[nodiscard]] FeatureCoding make_feature_coding(const Table& table, const FeatureOptions& options = {});
 
 /// How a column becomes responses; plain data, to be kept with the model.
@@ -171,6 +182,12 @@ struct TargetCoding {
 /// The numbers of a column that gives a row-wise argument of a likelihood; throws InvalidFile with the row of a wrong
 /// value, InvalidOption for an argument that has no column in the catalogue.
 [[nodiscard]] Vector argument_column(const Table& table, std::string_view column, const SiteArgumentInfo& argument);
+
+/// The weights of rows in a column; throws InvalidFile with the row of one that is not positive.
+[[nodiscard]] Vector weight_column(const Table& table, std::string_view column);
+
+/// 1 for censored rows from a column with 1 for events, 0 for censored rows.
+[[nodiscard]] Vector event_column(const Table& table, std::string_view column);
 
 /// The finite numbers of a column, e.g. of an offset; throws InvalidFile with the row of anything else.
 [[nodiscard]] Vector number_column(const Table& table, std::string_view column);
@@ -218,7 +235,10 @@ struct TableCoding {
   double constant = 0.0;                 ///< Added to eta, where no process has a mean.
   /// Columns of the table that give likelihood arguments by row, e.g. {"exposure", "expected"}.
   std::map<std::string, std::string, std::less<>> argument_columns = {};
-  std::string offset_column = {};  ///< Empty: no offset.
+  /// Those of them whose column holds one minus the argument: events in place of censoring.
+  std::vector<std::string> inverted_arguments = {};
+  std::string offset_column = {};      ///< Empty: no offset.
+  std::vector<std::string> keep = {};  ///< Columns of new tables to copy into their predictions.
   Index training_rows = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include "base/input_file.hpp"
 #include "gaussmith/errors.hpp"
+#include "io/column_checks.hpp"
 #include "io/text.hpp"
 
 #include <fmt/format.h>
@@ -15,7 +16,10 @@ namespace {
 // Splits the lines of a file into records; cells live in one buffer that is used again for the next record.
 class RecordReader {
  public:
-  explicit RecordReader(InputFile& file) : file_(file) {}
+  RecordReader(InputFile& file, TableFormat format)
+      : file_(file),
+        separator_(format == TableFormat::tsv ? '\t' : ','),
+        look_for_tabs_(format == TableFormat::csv_or_tsv) {}
 
   // The next record, false at the end.
   bool next() {
@@ -40,16 +44,23 @@ class RecordReader {
   [[nodiscard]] std::int64_t line() const { return first_line_; }
   [[nodiscard]] bool is_blank() const { return count_ == 1 && !any_quotes_ && buffer_.empty(); }
   [[nodiscard]] bool any_quotes() const { return any_quotes_; }
+  [[nodiscard]] char separator() const { return separator_; }
 
  private:
   bool next_line() {
     if (!file_.next(line_)) return false;
     if (!is_valid_utf8(line_)) file_.fail(file_.line(), "is not valid UTF-8; save the table as UTF-8 text");
+    if (look_for_tabs_ && !trim(line_).empty()) {
+      separator_ = trim(line_).find('\t') == std::string_view::npos ? ',' : '\t';
+      look_for_tabs_ = false;
+    }
     return true;
   }
 
   void skip_spaces() {
-    while (position_ < line_.size() && (line_[position_] == ' ' || line_[position_] == '\t')) ++position_;
+    while (position_ < line_.size() && (line_[position_] == ' ' || (line_[position_] == '\t' && separator_ != '\t'))) {
+      ++position_;
+    }
   }
 
   void end_cell() {
@@ -61,7 +72,7 @@ class RecordReader {
     }
   }
 
-  // Reads one cell and the comma after it; false if the record ends instead.
+  // Reads one cell and the separator after it; false if the record ends instead.
   bool read_cell() {
     const std::size_t start = position_;
     skip_spaces();
@@ -78,7 +89,7 @@ class RecordReader {
   }
 
   void read_bare() {
-    const std::size_t end = std::min(line_.find(',', position_), line_.size());
+    const std::size_t end = std::min(line_.find(separator_, position_), line_.size());
     const std::string_view cell = trim(line_.substr(position_, end - position_));
     if (cell.find('"') != std::string_view::npos) {
       file_.fail(file_.line(), fmt::format("cell {} has a quote inside bare text; quote the whole cell and double the "
@@ -117,14 +128,16 @@ class RecordReader {
       ++position_;
     }
     skip_spaces();
-    if (position_ < line_.size() && line_[position_] != ',') {
-      file_.fail(file_.line(), fmt::format("cell {} has text after its closing quote; a comma or the end of the line "
+    if (position_ < line_.size() && line_[position_] != separator_) {
+      file_.fail(file_.line(), fmt::format("cell {} has text after its closing quote; a {} or the end of the line "
                                            "is expected there",
-                                           count_ + 1));
+                                           count_ + 1, separator_ == ',' ? "comma" : "tab"));
     }
   }
 
   InputFile& file_;
+  char separator_;
+  bool look_for_tabs_;  // Until the first line that is not blank.
   std::string_view line_;
   std::size_t position_ = 0;
   std::string buffer_;
@@ -177,18 +190,30 @@ std::vector<ColumnBuilder> read_header(InputFile& file, RecordReader& record) {
     file.fail(record.line(), fmt::format("{} columns; at most {} are accepted", record.count(), max_table_columns));
   }
   if (record.count() == 1 && !record.any_quotes()) {
-    for (const auto& [separator, word] : {std::pair{';', "semicolons"}, std::pair{'\t', "tabs"}}) {
+    const char* wanted = record.separator() == ',' ? "comma" : "tab";
+    for (const auto& [separator, word] :
+         {std::pair{';', "semicolons"}, std::pair{'\t', "tabs"}, std::pair{',', "commas"}}) {
       const auto found = std::count(record.cell(0).begin(), record.cell(0).end(), separator);
       if (found > 0) {
         file.fail(record.line(),
-                  fmt::format("the header has {} {} and no comma; columns must be separated by commas", found, word));
+                  fmt::format("the header has {} {} and no {}; columns must be separated by commas, or by tabs in a "
+                              "file named .tsv",
+                              found, word, wanted));
       }
     }
   }
   std::vector<ColumnBuilder> columns(static_cast<std::size_t>(record.count()));
+  std::vector<std::string> names;
+  for (std::size_t j = 0; j < columns.size(); ++j) names.emplace_back(trim(record.cell(j)));
+  if (looks_like_data(names)) {
+    file.fail(record.line(),
+              fmt::format("holds only numbers ({}) where the names of the columns are expected; give the "
+                          "table a header",
+                          listed(names, 3)));
+  }
   std::unordered_map<std::string_view, std::size_t> seen;
   for (std::size_t j = 0; j < columns.size(); ++j) {
-    columns[j].name = trim(record.cell(j));
+    columns[j].name = names[j];
     if (columns[j].name.empty()) {
       file.fail(record.line(), fmt::format("column {} of {} has no name", j + 1, columns.size()));
     }
@@ -223,7 +248,7 @@ Column finish(const InputFile& file, ColumnBuilder&& builder, const std::vector<
 }  // namespace
 
 Table read_csv(InputFile& file, const TableOptions& options) {
-  RecordReader record(file);
+  RecordReader record(file, options.format);
   std::vector<ColumnBuilder> columns = read_header(file, record);
   const auto width = static_cast<std::int64_t>(columns.size());
 
@@ -261,8 +286,11 @@ Table read_csv(InputFile& file, const TableOptions& options) {
   std::vector<std::string> text_columns = options.text_columns;
   std::sort(text_columns.begin(), text_columns.end());
   for (ColumnBuilder& column : columns) {
-    const bool as_text = std::binary_search(text_columns.begin(), text_columns.end(), column.name);
-    table.columns.push_back(finish(file, std::move(column), table.lines, as_text));
+    const bool asked = std::binary_search(text_columns.begin(), text_columns.end(), column.name);
+    const bool verbatim = std::find(options.verbatim_columns.begin(), options.verbatim_columns.end(), column.name) !=
+                          options.verbatim_columns.end();
+    table.columns.push_back(finish(file, std::move(column), table.lines, asked || verbatim));
+    table.columns.back().categorical = asked;
     column = {};
   }
   for (const std::string& name : text_columns) static_cast<void>(table.column(name));

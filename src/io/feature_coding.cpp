@@ -1,4 +1,5 @@
 #include "gaussmith/errors.hpp"
+#include "io/column_checks.hpp"
 #include "io/levels.hpp"
 #include "io/table.hpp"
 #include "io/text.hpp"
@@ -34,11 +35,21 @@ Moments moments(ConstSpan nonzero, Index rows) {
   return {mean * largest, std::sqrt(squares / n) * largest};
 }
 
+// The same for rows that count as often as their weights say.
+Moments weighted_moments(const Vector& values, const Vector& weights) {
+  const double largest = values.cwiseAbs().maxCoeff();
+  if (largest == 0.0) return {0.0, 0.0};
+  const double total = weights.sum();
+  const double mean = weights.dot(values / largest) / total;
+  const double variance = weights.dot((values.array() / largest - mean).square().matrix()) / total;
+  return {mean * largest, std::sqrt(variance) * largest};
+}
+
 bool is_constant(ConstSpan values) {
   return std::all_of(values.begin(), values.end(), [&](double x) { return x == values.front(); });
 }
 
-FeatureColumn code_numeric(const Column& column, Scaling scaling, std::vector<std::string>& warnings) {
+FeatureColumn code_numeric(const Column& column, const FeatureOptions& options, std::vector<std::string>& warnings) {
   FeatureColumn coded;
   coded.name = column.name;
   const bool constant = is_constant(view(column.numbers));
@@ -46,11 +57,12 @@ FeatureColumn code_numeric(const Column& column, Scaling scaling, std::vector<st
     warnings.push_back(
         fmt::format("column {} is constant ({})", in_quotes(column.name), number_text(column.numbers[0])));
   }
-  if (scaling == Scaling::none) return coded;
-  const Moments found = moments(view(column.numbers), column.rows());
+  if (options.scaling == Scaling::none) return coded;
+  const Moments found = options.weights.size() > 0 ? weighted_moments(column.numbers, options.weights)
+                                                   : moments(view(column.numbers), column.rows());
   // A constant column has only rounding noise for a deviation; dividing by it would blow new values up.
   if (!constant && found.sd > 0.0) coded.sd = found.sd;
-  if (scaling == Scaling::standardize) coded.mean = constant ? column.numbers[0] : found.mean;
+  if (options.scaling == Scaling::standardize) coded.mean = constant ? column.numbers[0] : found.mean;
   return coded;
 }
 
@@ -205,7 +217,7 @@ std::string FeatureColumn::report() const {
   const std::size_t first = drop_first_level ? 1 : 0;
   std::vector<std::string> names;
   for (std::size_t i = first; i < levels.size(); ++i) names.push_back(level_name(*this, i));
-  std::string line = fmt::format("{}: text -> ", shown);
+  std::string line = fmt::format("{}: categories -> ", shown);
   line += names.empty() ? std::string("no column") : fmt::format("0/1 columns {}", listed(names));
   if (first == 1) line += fmt::format(" (reference level {}: all 0)", in_quotes(levels[0]));
   return line;
@@ -350,9 +362,10 @@ FeatureCoding make_feature_coding(const Table& table, const FeatureOptions& opti
     const Column& column = index.column(name);
     if (column.type == ColumnType::numeric) {
       check_numeric(table, column);
-      coding.columns.push_back(code_numeric(column, options.scaling, coding.warnings));
+      coding.columns.push_back(code_numeric(column, options, coding.warnings));
     } else {
       check_no_missing(table, column);
+      check_not_mostly_numbers(table, column);
       coding.columns.push_back(code_text(column, options.drop_first_level, coding.warnings));
     }
   }

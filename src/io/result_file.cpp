@@ -1,5 +1,6 @@
 #include "gaussmith/files.hpp"
 #include "gaussmith/version.hpp"
+#include "io/result_scores.hpp"
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -10,17 +11,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Non-finite numbers become null when written.
-Json array(const Vector& values) {
-  Json out = Json::array();
-  for (const double value : values) {
-    out.push_back(value);
-  }
-  return out;
-}
-
 Json moments(const Marginals& marginals) {
-  return {{"mean", array(marginals.mean)}, {"variance", array(marginals.variance)}};
+  return {{"mean", number_array(marginals.mean)}, {"variance", number_array(marginals.variance)}};
 }
 
 /// A model with one block has the short names likelihood.scale beside sites[0].scale.
@@ -58,21 +50,21 @@ Json gradient(const Posterior& posterior, const std::vector<Parameter>& all) {
 Json prediction(const Posterior& posterior, const PredictionRequest& request, std::vector<std::string>& warnings) {
   const Prediction predicted = posterior.predict(request.points);
   Json out;
-  out["latent_mean"] = array(predicted.latent_mean());
-  out["latent_variance"] = array(predicted.latent_variance());
+  out["latent_mean"] = number_array(predicted.latent_mean());
+  out["latent_variance"] = number_array(predicted.latent_variance());
   if (request.latent_only || !predicted.has_response()) {
     warnings.push_back("prediction has latent quantities only: " +
                        (request.latent_only ? "the model has several blocks of sites and predict.block chooses none"
                                             : predicted.missing()));
     return out;
   }
-  out["mean"] = array(predicted.response_mean());
-  out["variance"] = array(predicted.response_variance());
+  out["mean"] = number_array(predicted.response_mean());
+  out["variance"] = number_array(predicted.response_variance());
   if (const Vector probability = predicted.response_probability(); probability.size() > 0) {
-    out["probability"] = array(probability);
+    out["probability"] = number_array(probability);
   }
   if (request.responses) {
-    out["log_density"] = array(predicted.log_density(*request.responses));
+    out["log_density"] = number_array(predicted.log_density(*request.responses));
   }
   return out;
 }
@@ -199,11 +191,12 @@ std::string result_json(const Posterior& posterior, const ResultContent& content
                      {"skipped", report.skipped},       {"negative_precisions", report.negative_precisions},
                      {"mean_error", report.mean_error}, {"variance_error", report.variance_error}};
   if (content.leave_one_out && usable) {
-    const LeaveOneOut loo = posterior.leave_one_out();
-    out["leave_one_out"] = {{"mean", array(loo.latent.mean)},
-                            {"variance", array(loo.latent.variance)},
-                            {"log_density", array(loo.log_density)}};
+    out["leave_one_out"] = leave_one_out_json(posterior.leave_one_out());
   }
+  if (content.training != nullptr) {
+    out["training"] = training_json(*content.training);
+  }
+  put_event_counts(posterior.model(), out);
   if (content.learning != nullptr) {
     out["learning"] = learning(*content.learning);
   }

@@ -237,8 +237,15 @@ void put_coding(const TableCoding& coding, Json& out) {
   for (const auto& [argument, column] : coding.argument_columns) {
     out["argument_columns"][argument] = column;
   }
+  // Only where there are any: what is not there need not be known to who reads it.
+  if (!coding.inverted_arguments.empty()) {
+    out["inverted_arguments"] = coding.inverted_arguments;
+  }
   out["offset_column"] = coding.offset_column;
   put_terms(coding, out);
+  if (!coding.keep.empty()) {
+    out["keep"] = coding.keep;
+  }
 }
 
 void put_precision_form(const FittedGaussian& fitted, Json& out) {
@@ -544,8 +551,20 @@ TableCoding read_coding(const JsonNode& root) {
       coding.argument_columns[argument] = column->text();
     }
   }
+  if (const auto inverted = root.find("inverted_arguments")) {
+    coding.inverted_arguments = inverted->texts();
+    for (const std::string& argument : coding.inverted_arguments) {
+      const SiteArgumentInfo* info = find_column_argument(argument);
+      if (!coding.argument_columns.contains(argument) || info == nullptr || info->kind != ArgumentKind::flag) {
+        inverted->fail(fmt::format("{} is no flag with a column", in_quotes(argument)));
+      }
+    }
+  }
   coding.offset_column = root.at("offset_column").text();
   read_terms(root, coding);
+  if (const auto keep = root.find("keep")) {
+    coding.keep = keep->texts();
+  }
   return coding;
 }
 
@@ -645,12 +664,35 @@ SavedModel parse_saved_model(std::string_view text, std::string_view name) {
   const std::string file(name);
   const nlohmann::json document = parse_json(checked_payload(text, file), file);
   const JsonNode root(document, file);
-  root.expect_fields({"library_version", "method",   "log_evidence", "evidence_kind", "converged",
-                      "training_rows",   "features", "target",       "intercept",     "argument_columns",
-                      "offset_column",   "sites",    "prior",        "form",          "design",
-                      "precision",       "dual",     "coordinates",  "factor",        "root",
-                      "complement",      "scale",    "whitened",     "fixed",         "centres",
-                      "groups",          "constant"});
+  root.expect_fields({"library_version",
+                      "method",
+                      "log_evidence",
+                      "evidence_kind",
+                      "converged",
+                      "training_rows",
+                      "features",
+                      "target",
+                      "intercept",
+                      "argument_columns",
+                      "offset_column",
+                      "sites",
+                      "prior",
+                      "form",
+                      "design",
+                      "precision",
+                      "dual",
+                      "coordinates",
+                      "factor",
+                      "root",
+                      "complement",
+                      "scale",
+                      "whitened",
+                      "inverted_arguments",
+                      "keep",
+                      "fixed",
+                      "centres",
+                      "groups",
+                      "constant"});
   SavedModel model;
   model.library_version = root.at("library_version").text();
   model.method = root.at("method").text();

@@ -22,20 +22,19 @@ TableFormat format_of(std::string_view name, TableFormat wanted) {
   }
   if (lower.ends_with(".gz")) lower.resize(lower.size() - 3);
   if (lower.ends_with(".csv")) return TableFormat::csv;
+  if (lower.ends_with(".tsv") || lower.ends_with(".tab")) return TableFormat::tsv;
+  if (lower.ends_with(".txt")) return TableFormat::csv_or_tsv;
   if (lower.ends_with(".svm") || lower.ends_with(".libsvm")) return TableFormat::svmlight;
   throw InvalidFile(
-      fmt::format("{}: the name does not tell the format; names must end in .csv (a CSV table with a header), .svm or "
-                  ".libsvm (LIBSVM text), optionally followed by .gz",
+      fmt::format("{}: the name does not tell the format; names must end in .csv (a CSV table with a header), .tsv or "
+                  ".tab (the same with tabs), .txt (either), .svm or .libsvm (LIBSVM text), optionally followed by .gz",
                   name));
 }
 
 Table read(InputFile& file, const TableOptions& options) {
-  switch (format_of(file.name(), options.format)) {
-    case TableFormat::svmlight:
-      return read_svmlight(file, options);
-    default:
-      return read_csv(file, options);
-  }
+  TableOptions known = options;
+  known.format = format_of(file.name(), options.format);
+  return known.format == TableFormat::svmlight ? read_svmlight(file, known) : read_csv(file, known);
 }
 
 std::vector<std::string> column_names(const Table& table) {

@@ -131,6 +131,19 @@ Vector argument_column(const Table& table, std::string_view column, const SiteAr
   return checked_numbers(table, table.column(column), is_accepted, argument.column->cell);
 }
 
+Vector weight_column(const Table& table, std::string_view column) {
+  check_shape(table);
+  return checked_numbers(table, table.column(column), is_positive, "a weight; numbers above 0 are accepted");
+}
+
+Vector event_column(const Table& table, std::string_view column) {
+  check_shape(table);
+  const auto is_flag = [](double x) { return x == 0.0 || x == 1.0; };
+  const Vector events =
+      checked_numbers(table, table.column(column), is_flag, "an event flag; 1 (event) or 0 (censored) are accepted");
+  return 1.0 - events.array();
+}
+
 Vector number_column(const Table& table, std::string_view column) {
   check_shape(table);
   return checked_numbers(table, table.column(column), is_any, "a number");

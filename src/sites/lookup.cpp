@@ -24,6 +24,15 @@ const SiteArgumentInfo* find_argument(const SiteBlock& sites, std::string_view a
   return line == nullptr ? nullptr : line->find(argument);
 }
 
+Vector censored_rows(const SiteBlock& sites) {
+  for (const SiteParameter& parameter : sites.parameters()) {
+    const SiteArgumentInfo* info = find_argument(sites, parameter.name);
+    if (info != nullptr && info->role == ArgumentRole::censoring)
+      return parameter.values.size() == 1 ? Vector::Constant(sites.size(), parameter.values[0]) : parameter.values;
+  }
+  return {};
+}
+
 const std::vector<ColumnArgument>& column_arguments() {
   static const std::vector<ColumnArgument> all = [] {
     std::vector<ColumnArgument> columns;

@@ -18,7 +18,8 @@ struct Weibull {
             .formula = "shape exp(eta) y^(shape-1) exp(-exp(eta) y^shape); censored rows: exp(-exp(eta) y^shape)",
             .summary = "survival times with a rising or falling hazard, right-censored or not",
             .arguments = {{.name = "shape", .learnable = true, .help = "above 1 the hazard rises with time"},
-                          censored_argument()}};
+                          censored_argument()},
+            .link = Link::rate};
   }
 
   template <class S>

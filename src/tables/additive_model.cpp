@@ -21,17 +21,22 @@ namespace {
 constexpr double default_scale = 2.5;
 constexpr double intercept_width = 10.0;
 
+double weighted_mean(const Vector& values, const Vector& weights) {
+  return weights.size() > 0 ? values.dot(weights) / weights.sum() : values.mean();
+}
+
 /// Population standard deviation of a column; 1 for a constant one.
-double spread(const Vector& column) {
-  const double sd = std::sqrt((column.array() - column.mean()).square().mean());
+double spread(const Vector& column, const Vector& weights) {
+  const Vector square = (column.array() - weighted_mean(column, weights)).square();
+  const double sd = std::sqrt(weighted_mean(square, weights));
   const double size = column.cwiseAbs().maxCoeff();
   return std::isfinite(sd) && sd > 1e-12 * size ? sd : 1.0;
 }
 
 /// The same for every column of a sparse design, without its zeros.
-Vector column_spreads(const Design& design) {
-  const Vector ones = Vector::Ones(design.rows());
-  const auto rows = static_cast<double>(design.rows());
+Vector column_spreads(const Design& design, const Vector& weights) {
+  const Vector ones = weights.size() > 0 ? weights : Vector(Vector::Ones(design.rows()));
+  const double rows = ones.sum();
   const Vector mean = design.transposed_times(ones) / rows;
   const Vector square = design.column_squares(ones) / rows;
   Vector sd = (square.array() - mean.array().square()).max(0.0).sqrt();
@@ -83,10 +88,20 @@ Slope slope_at(const SiteRows& rows, double eta, const Vector& offset) {
   return {first.sum(), second.sum()};
 }
 
-double median(Vector values) {
-  std::sort(values.begin(), values.end());
-  const Index half = values.size() / 2;
-  return values.size() % 2 == 1 ? values(half) : 0.5 * (values(half - 1) + values(half));
+/// The value that half of the weight lies below.
+double weighted_median(const Vector& values, const Vector& weights) {
+  std::vector<std::pair<double, double>> sorted;
+  for (Index i = 0; i < values.size(); ++i) sorted.emplace_back(values(i), weights.size() > 0 ? weights(i) : 1.0);
+  std::sort(sorted.begin(), sorted.end());
+  double total = 0.0;
+  for (const auto& entry : sorted) total += entry.second;
+  double below = 0.0;
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    below += sorted[i].second;
+    if (below > 0.5 * total) return sorted[i].first;
+    if (below == 0.5 * total && i + 1 < sorted.size()) return 0.5 * (sorted[i].first + sorted[i + 1].first);
+  }
+  return sorted.back().first;
 }
 
 }  // namespace
@@ -138,12 +153,14 @@ std::vector<GroupCoding> code_groups(const std::vector<GroupTerm>& groups, const
   return coded;
 }
 
-Vector column_centres(const TableCoding& coding, const Table& table) {
+Vector column_centres(const TableCoding& coding, const Table& table, const Vector& weights) {
   if (!coding.intercept || coding.fixed.empty()) return {};
   TableCoding plain = coding;
   plain.centres.resize(0);
   const Matrix rows = fixed_rows(plain, table);
-  return rows.rightCols(rows.cols() - 1).colwise().mean();
+  Vector centres(rows.cols() - 1);
+  for (Index j = 0; j < centres.size(); ++j) centres(j) = weighted_mean(rows.col(j + 1), weights);
+  return centres;
 }
 
 FixedEffects fixed_effects(const AdditiveParts& parts, Settings& settings) {
@@ -151,11 +168,11 @@ FixedEffects fixed_effects(const AdditiveParts& parts, Settings& settings) {
   const Index lead = coding.intercept ? 1 : 0;
   Vector spreads;
   if (parts.table.is_sparse) {
-    spreads = column_spreads(coding.features.encode_sparse(parts.table));
+    spreads = column_spreads(coding.features.encode_sparse(parts.table), parts.weights);
   } else {
     const Matrix rows = fixed_rows(coding, parts.table);
     spreads.resize(rows.cols() - lead);
-    for (Index j = 0; j < spreads.size(); ++j) spreads(j) = spread(rows.col(lead + j));
+    for (Index j = 0; j < spreads.size(); ++j) spreads(j) = spread(rows.col(lead + j), parts.weights);
   }
   FixedEffects fixed;
   fixed.mean = Vector::Zero(lead + spreads.size());
@@ -164,7 +181,7 @@ FixedEffects fixed_effects(const AdditiveParts& parts, Settings& settings) {
   fixed.scaled.assign(static_cast<std::size_t>(fixed.size()), true);
   fixed.scale = settings.number("prior.scale").value_or(default_scale);
   if (lead == 1) {
-    fixed.mean(0) = best_constant(parts.sites, parts.offset);
+    fixed.mean(0) = best_constant(parts.sites, parts.offset, parts.weights);
     fixed.sd(0) = intercept_width * parts.response_scale;
     fixed.scaled.front() = false;
   }
@@ -197,16 +214,16 @@ std::vector<RandomEffects> random_effects(const AdditiveParts& parts, Settings& 
   return random;
 }
 
-double best_constant(const Sites& sites, const Vector& offset) {
+double best_constant(const Sites& sites, const Vector& offset, const Vector& weights) {
   const Vector& y = sites->responses();
   if (sites->traits().response == ResponseKind::real) {
     const Vector middle = offset.size() > 0 ? Vector(y - offset) : y;
-    return sites->traits().gaussian ? middle.mean() : median(middle);
+    return sites->traits().gaussian ? weighted_mean(middle, weights) : weighted_median(middle, weights);
   }
   // Log-concave: Newton steps for the zero of the slope inside a bracket.
   constexpr double widest = 30.0;
   const std::vector<Sites> blocks = {sites};
-  const SiteRows rows(blocks, 1);
+  const SiteRows rows(blocks, weights, 1);
   double lower = -widest;
   double upper = widest;
   double eta = 0.0;

@@ -18,8 +18,8 @@ namespace gaussmith {
 [[nodiscard]] std::vector<GroupCoding> code_groups(const std::vector<GroupTerm>& groups, const std::string& option,
                                                    const Table& table);
 
-/// The means of the columns of fixed effects; empty without an intercept.
-[[nodiscard]] Vector column_centres(const TableCoding& coding, const Table& table);
+/// The means of the columns of fixed effects, weighted where rows are; empty without an intercept.
+[[nodiscard]] Vector column_centres(const TableCoding& coding, const Table& table, const Vector& weights);
 
 /// What priors are made from; all of it is lent.
 struct AdditiveParts {
@@ -28,6 +28,7 @@ struct AdditiveParts {
   const Table& table;
   const Sites& sites;
   const Vector& offset;
+  const Vector& weights;  ///< Of rows; may be empty.
   double response_scale;  ///< The sd of responses on the scale of eta, else 1.
 };
 
@@ -42,6 +43,6 @@ struct AdditiveParts {
 
 /// The constant eta at which the sites are largest, given the offset; the middle of the responses for sites that are
 /// not log-concave.
-[[nodiscard]] double best_constant(const Sites& sites, const Vector& offset);
+[[nodiscard]] double best_constant(const Sites& sites, const Vector& offset, const Vector& weights);
 
 }  // namespace gaussmith

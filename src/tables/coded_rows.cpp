@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace gaussmith {
@@ -47,7 +48,9 @@ SiteArguments row_arguments(const TableCoding& coding, const Table& table, bool 
     if (info == nullptr) {
       throw InvalidOption(fmt::format("argument_columns: no likelihood takes {} from a column", argument));
     }
-    arguments[argument] = argument_column(table, column, *info);
+    const auto& inverted = coding.inverted_arguments;
+    const bool events = std::find(inverted.begin(), inverted.end(), argument) != inverted.end();
+    arguments[argument] = events ? event_column(table, column) : argument_column(table, column, *info);
   }
   return arguments;
 }

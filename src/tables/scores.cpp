@@ -42,17 +42,6 @@ void score_signs(const Vector& probability, const Vector& responses, Scores& out
   out.calibration_error = calibration_error / static_cast<double>(rows);
 }
 
-/// 1 for censored rows; empty where the likelihood knows no censoring.
-Vector censored_rows(const SiteBlock& likelihood) {
-  for (const SiteParameter& parameter : likelihood.parameters()) {
-    const SiteArgumentInfo* info = find_argument(likelihood, parameter.name);
-    if (info != nullptr && info->role == ArgumentRole::censoring) {
-      return parameter.values.size() == 1 ? Vector::Constant(likelihood.size(), parameter.values[0]) : parameter.values;
-    }
-  }
-  return {};
-}
-
 void score_numbers(const Prediction& prediction, const Vector& responses, ResponseKind kind, const Vector& censored,
                    const Vector& log_density, Scores& out) {
   const Index rows = responses.size();

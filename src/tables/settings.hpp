@@ -64,8 +64,9 @@ class Settings {
     for (const auto& info : method_catalogue()) {
       for (const auto& option : info.options) names.push_back(option.name);
     }
-    throw InvalidOption(fmt::format("{}: there is no such parameter; accepted: {}",
-                                    setting_name(open_.front()->name, spelling_), fmt::join(names, ", ")));
+    throw InvalidOption(fmt::format("{}: there is no such parameter{}; accepted: {}",
+                                    setting_name(open_.front()->name, spelling_),
+                                    suggestion(open_.front()->name, names), fmt::join(names, ", ")));
   }
 
  private:

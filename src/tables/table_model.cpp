@@ -12,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace gaussmith {
@@ -24,9 +25,9 @@ const LikelihoodInfo& likelihood_of(const TableModelOptions& options) {
   if (const LikelihoodInfo* found = find_likelihood(options.likelihood)) return *found;
   std::vector<std::string> names;
   for (const LikelihoodInfo& info : likelihood_catalogue()) names.push_back(info.traits.name);
-  throw InvalidOption(fmt::format("{}: unknown likelihood \"{}\"; accepted: {}",
+  throw InvalidOption(fmt::format("{}: unknown likelihood \"{}\"{}; accepted: {}",
                                   option_name("likelihood", options.spelling), options.likelihood,
-                                  fmt::join(names, ", ")));
+                                  suggestion(options.likelihood, names), fmt::join(names, ", ")));
 }
 
 /// The option that names the column of an argument: "--exposure" on the command line.
@@ -35,10 +36,37 @@ std::string column_option(const std::string& argument, Spelling spelling) {
                                             : fmt::format("argument_columns.{}", argument);
 }
 
-double sd_of(const Vector& values) {
-  const double variance = (values.array() - values.mean()).square().mean();
+/// The argument that says which rows are censored; null for a likelihood that knows no censoring.
+const SiteArgumentInfo* censoring_of(const LikelihoodInfo& likelihood) {
+  for (const SiteArgumentInfo& info : likelihood.arguments)
+    if (info.role == ArgumentRole::censoring && info.column) return &info;
+  return nullptr;
+}
+
+/// The mean over rows, each as often as its weight says (empty: once).
+double mean_of(const Vector& values, const Vector& weights) {
+  return weights.size() > 0 ? weights.dot(values) / weights.sum() : values.mean();
+}
+
+double sd_of(const Vector& values, const Vector& weights) {
+  const double variance = mean_of((values.array() - mean_of(values, weights)).square(), weights);
   const double sd = std::sqrt(variance);
   return std::isfinite(sd) && sd > 1e-12 ? sd : 1.0;
+}
+
+/// Names that predictions always have, and columns named twice, cannot be kept.
+void check_kept(const std::vector<std::string>& keep, const std::string& option) {
+  constexpr std::array taken = {"row", "latent_mean", "latent_variance", "mean", "variance", "probability", "label"};
+  for (std::size_t i = 0; i < keep.size(); ++i) {
+    if (std::find(taken.begin(), taken.end(), keep[i]) != taken.end()) {
+      throw InvalidOption(
+          fmt::format("{} {}: predictions have a column of this name; rename that of the table", option, keep[i]));
+    }
+    if (std::find(keep.begin(), keep.begin() + static_cast<std::ptrdiff_t>(i), keep[i]) !=
+        keep.begin() + static_cast<std::ptrdiff_t>(i)) {
+      throw InvalidOption(fmt::format("{}: column {} is named twice", option, keep[i]));
+    }
+  }
 }
 
 class Builder {
@@ -98,9 +126,9 @@ class Builder {
       for (std::size_t s = 0; s < t; ++s)
         if (terms_.groups[s].text == terms_.groups[t].text)
           throw InvalidOption(fmt::format("{} {} is given twice", name("random"), terms_.groups[t].text));
-    if (settings_.has("prior.variance") && (terms_.kernel || !terms_.groups.empty()))
+    if (settings_.has("prior.variance") && (terms_.kernel || !terms_.groups.empty() || !options_.formula.empty()))
       throw InvalidOption(fmt::format(
-          "{} is the isotropic prior of a linear model alone; beside kernels and groups use {}",
+          "{} is the isotropic prior of a linear model alone; beside kernels, groups and formulas use {}",
           setting_name("prior.variance", options_.spelling), setting_name("prior.scale", options_.spelling)));
   }
 
@@ -114,8 +142,12 @@ class Builder {
         named.emplace_back(column_option(found->first, options_.spelling), found->second);
       }
     }
-    named.emplace_back(options_.spelling == Spelling::command_line ? "--offset" : "offset_column",
-                       options_.offset_column);
+    const auto column_name = [&](std::string_view field) {
+      return name(field) + (options_.spelling == Spelling::command_line ? "" : "_column");
+    };
+    named.emplace_back(column_name("event"), options_.event_column);
+    named.emplace_back(column_name("offset"), options_.offset_column);
+    named.emplace_back(column_name("weights"), options_.weights_column);
     std::erase_if(named, [](const auto& entry) { return entry.second.empty(); });
     return named;
   }
@@ -125,6 +157,10 @@ class Builder {
       if (const auto named = named_columns(); !named.empty()) {
         throw InvalidOption(fmt::format("{} {}: a LIBSVM table has one label a row and no named columns",
                                         named.front().first, named.front().second));
+      }
+      if (!options_.keep.empty()) {
+        throw InvalidOption(
+            fmt::format("{} {}: a LIBSVM table has no named columns", name("keep"), options_.keep.front()));
       }
       if (!options_.features.empty()) {
         throw InvalidOption(
@@ -151,6 +187,8 @@ class Builder {
       if (terms_.kernel) inputs_ = terms_.kernel->named_columns();
     } else {
       FeatureOptions choice = feature_options_;
+      if (options_.features.empty())
+        choice.reserved.insert(choice.reserved.end(), options_.keep.begin(), options_.keep.end());
       for (const GroupTerm& group : terms_.groups)
         for (const std::string& column : group.group)
           if (std::find(options_.features.begin(), options_.features.end(), column) == options_.features.end())
@@ -203,6 +241,7 @@ class Builder {
   }
 
   void choose_rows(Table whole) {
+    for (const std::string& kept : options_.keep) static_cast<void>(whole.column(kept));
     for (const auto& [option, column] : named_columns()) feature_options_.reserved.push_back(column);
     feature_options_.features = options_.features;
     sort_features(whole);
@@ -226,6 +265,9 @@ class Builder {
     table_ = std::move(complete.table);
     if (!complete.note.empty()) out_.notes.push_back(complete.note);
     out_.coding.training_rows = table_.rows();
+    out_.coding.keep = options_.keep;
+    if (!options_.weights_column.empty()) out_.model.weights = weight_column(table_, options_.weights_column);
+    feature_options_.weights = out_.model.weights;
   }
 
   void code_features() {
@@ -281,6 +323,11 @@ class Builder {
     responses_ = target.encode(table_);
     out_.coding.argument_columns = options_.argument_columns;
     out_.coding.offset_column = options_.offset_column;
+    if (const SiteArgumentInfo* censoring = censoring_of(likelihood_);
+        censoring != nullptr && !options_.event_column.empty()) {
+      out_.coding.argument_columns[censoring->name] = options_.event_column;
+      out_.coding.inverted_arguments = {censoring->name};
+    }
     site_arguments_ = row_arguments(out_.coding, table_, true);
     std::vector<std::string> defaults;
     for (const SiteArgumentInfo& info : likelihood_.arguments) {
@@ -309,7 +356,7 @@ class Builder {
 
   /// Where learning starts, half the spread of the responses is taken for noise.
   [[nodiscard]] double starting_value(const SiteArgumentInfo& info) const {
-    const double noise = 0.5 * sd_of(responses_);
+    const double noise = 0.5 * sd_of(responses_, out_.model.weights);
     if (options_.learning && info.role == ArgumentRole::noise_scale) return noise;
     if (options_.learning && info.role == ArgumentRole::noise_variance) return noise * noise;
     return info.starting_value;
@@ -323,19 +370,21 @@ class Builder {
 
   /// The constant eta at which the mean response is that of the data; 0 where no link leads back to it.
   [[nodiscard]] double level() const {
-    const double mean = responses_.mean();
+    const Vector& weights = out_.model.weights;
+    const double mean = mean_of(responses_, weights);
     if (likelihood_.link == Link::identity) return mean;
     if (likelihood_.link != Link::log || !(mean > 0.0)) return 0.0;
     double exposure = 1.0;
     for (const SiteArgumentInfo& info : likelihood_.arguments) {
       const auto found = site_arguments_.find(info.name);
-      if (info.role == ArgumentRole::exposure && found != site_arguments_.end()) exposure = found->second.mean();
+      if (info.role == ArgumentRole::exposure && found != site_arguments_.end())
+        exposure = found->second.size() > 1 ? mean_of(found->second, weights) : found->second(0);
     }
     return std::log(mean / exposure);
   }
 
   [[nodiscard]] double response_scale() const {
-    return likelihood_.traits.response == ResponseKind::real ? sd_of(responses_) : 1.0;
+    return likelihood_.traits.response == ResponseKind::real ? sd_of(responses_, out_.model.weights) : 1.0;
   }
 
   [[nodiscard]] GaussianProcess process() {
@@ -365,8 +414,9 @@ class Builder {
                               .table = table_,
                               .sites = out_.model.sites.front(),
                               .offset = out_.model.offset,
+                              .weights = out_.model.weights,
                               .response_scale = response_scale()};
-    out_.coding.centres = column_centres(out_.coding, table_);
+    out_.coding.centres = column_centres(out_.coding, table_, out_.model.weights);
     prior.fixed = fixed_effects(parts, settings_);
     std::string defaults;
     prior.random = random_effects(parts, settings_, defaults);
@@ -465,6 +515,18 @@ void TableModelOptions::check() const {
     throw InvalidOption(
         fmt::format("{} belongs to {} gp; an isotropic prior has an intercept", name("mean"), name("prior")));
   }
+  if (!event_column.empty()) {
+    const std::string event = spelling == Spelling::command_line ? "--event" : "event_column";
+    const SiteArgumentInfo* censoring = censoring_of(info);
+    if (censoring == nullptr) {
+      throw InvalidOption(fmt::format("{}: the likelihood {} knows no censoring", event, info.traits.name));
+    }
+    if (argument_columns.contains(censoring->name)) {
+      throw InvalidOption(fmt::format("{} and {} both say which rows are censored; keep one", event,
+                                      column_option(censoring->name, spelling)));
+    }
+  }
+  check_kept(keep, name("keep"));
   for (const auto& [argument, column] : argument_columns) {
     const SiteArgumentInfo* found = info.find(argument);
     if (found == nullptr || !found->column) {

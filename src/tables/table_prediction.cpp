@@ -1,3 +1,4 @@
+#include "gaussmith/errors.hpp"
 #include "gaussmith/table_model.hpp"
 #include "io/text.hpp"
 #include "model/prior.hpp"
@@ -5,6 +6,10 @@
 #include "tables/coded_rows.hpp"
 
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <string_view>
 
 namespace gaussmith {
 
@@ -64,9 +69,25 @@ PredictionPoints points_of(const SavedModel& model, const Table& table, const Ta
 
 const char* format_of(bool is_sparse) { return is_sparse ? "LIBSVM" : "CSV"; }
 
+/// The columns to copy: those that the model remembers, where the new table has them, and then those asked for.
+std::vector<Column> kept_columns(const TableCoding& coding, const std::vector<std::string>& asked, const Table& table,
+                                 std::vector<std::string>& notes) {
+  std::vector<Column> kept;
+  for (const std::string& name : coding.keep) {
+    if (std::find(asked.begin(), asked.end(), name) != asked.end()) continue;
+    if (const Column* column = table.find(name)) {
+      kept.push_back(*column);
+    } else {
+      notes.push_back(fmt::format("{} has no column {}, which the model would copy", table.name_in_messages(), name));
+    }
+  }
+  for (const std::string& name : asked) kept.push_back(table.column(name));
+  return kept;
+}
+
 }  // namespace
 
-TableOptions reading_options(const TableCoding& coding) {
+TableOptions reading_options(const TableCoding& coding, const std::vector<std::string>& keep) {
   TableOptions options;
   const auto keep_text = [&](const FeatureColumn& column) {
     if (column.type == ColumnType::text) options.text_columns.push_back(column.name);
@@ -77,6 +98,12 @@ TableOptions reading_options(const TableCoding& coding) {
   if (coding.features.is_sparse) {
     options.features = coding.features.sparse_features;
     options.ignore_larger_indices = true;
+  }
+  const std::vector<std::string> coded = needed_columns(coding, true);
+  for (const std::vector<std::string>& names : {coding.keep, keep}) {
+    for (const std::string& name : names) {
+      if (std::find(coded.begin(), coded.end(), name) == coded.end()) options.verbatim_columns.push_back(name);
+    }
   }
   return options;
 }
@@ -97,6 +124,7 @@ TablePrediction predict_table(const SavedModel& model, Table table, const TableP
     warnings.push_back(fmt::format("{} value{} of features beyond the model's {} were left out", ignored,
                                    ignored == 1 ? "" : "s", coding.features.sparse_features));
   }
+  std::vector<Column> kept = kept_columns(coding, options.keep, complete.table, notes);
   const PredictionPoints points = points_of(model, complete.table, options, warnings);
   const Vector responses = options.observed ? coding.target.encode(complete.table) : Vector();
   const Predictor predictor(model.fitted, options.threads);
@@ -105,11 +133,12 @@ TablePrediction predict_table(const SavedModel& model, Table table, const TableP
           coding.target,
           responses,
           std::move(notes),
-          std::move(warnings)};
+          std::move(warnings),
+          std::move(kept)};
 }
 
 std::vector<Column> TablePrediction::columns(const PredictionColumns& wanted) const {
-  std::vector<Column> columns;
+  std::vector<Column> columns = kept;
   const auto add = [&](std::string name, Vector numbers) {
     columns.push_back(numeric_column(std::move(name), std::move(numbers)));
   };
@@ -128,12 +157,22 @@ std::vector<Column> TablePrediction::columns(const PredictionColumns& wanted) co
     add("probability", probability);
     columns.push_back(text_column("label", std::move(labels)));
   }
+  if (wanted.interval) {
+    for (Column& column : interval_columns(prediction, *wanted.interval)) columns.push_back(std::move(column));
+  }
   for (const double level : wanted.quantiles) {
     add(fmt::format("quantile_{}", level), prediction.response_quantile(level));
   }
   if (wanted.samples > 0) {
     const Matrix draws = prediction.response_samples(wanted.samples, wanted.seed);
     for (Index j = 0; j < draws.cols(); ++j) add(fmt::format("sample_{}", j + 1), draws.col(j));
+  }
+  std::set<std::string_view> names;
+  for (const Column& column : columns) {
+    if (!names.insert(column.name).second) {
+      throw InvalidOption(fmt::format(
+          "two columns of the predictions would be named {}; rename that of the table, or keep it out", column.name));
+    }
   }
   return columns;
 }

@@ -147,5 +147,37 @@ TEST(Csv, RoundTripOfAwkwardValues) {
   }
 }
 
+TEST(Csv, TabsInPlaceOfCommas) {
+  TableOptions tabs;
+  tabs.format = TableFormat::tsv;
+  const Table table = parse("a\tb c\td\n 1 \tx, y\t\n\t\"q\t\"\"r\"\"\"\t3\n", tabs);
+  EXPECT_EQ(table.column("a").numbers[0], 1.0);
+  EXPECT_TRUE(table.column("a").is_missing(1));
+  EXPECT_EQ(table.column("b c").texts, (std::vector<std::string>{"x, y", "q\t\"r\""}));
+  EXPECT_TRUE(table.column("d").is_missing(0));
+  EXPECT_TRUE(fails_with<InvalidFile>([&] { return parse("a,b\n1,2\n", tabs); }, {"line 1", "1 commas", "no tab"}));
+  EXPECT_TRUE(fails_with<InvalidFile>([&] { return parse("a\tb\n\"1\",2\n", tabs); }, {"line 2", "a tab or the end"}));
+  tabs.format = TableFormat::csv_or_tsv;
+  EXPECT_EQ(parse("\n  \na\tb\n1,5\t2\n", tabs).columns.size(), 2U);
+  EXPECT_EQ(parse("a,b\n1,2\t\n", tabs).column("b").numbers[0], 2.0);
+}
+
+TEST(Csv, NumbersInPlaceOfAHeader) {
+  EXPECT_TRUE(fails_with<InvalidFile>(parsing("5.1,3.5,1.4\n4.9,3,1\n"), {"line 1", "5.1, 3.5, 1.4", "header"}));
+  EXPECT_TRUE(fails_with<InvalidFile>(parsing("1,1\n2,2\n"), {"line 1", "header"}));
+  EXPECT_TRUE(fails_with<InvalidFile>(parsing("7\n8\n"), {"line 1", "header"}));
+  EXPECT_EQ(parse("2001,2002,2003\n1,2,3\n").columns.size(), 3U);
+  EXPECT_EQ(parse("0,1\n1,2\n").columns.size(), 2U);
+  EXPECT_EQ(parse("5.1,y\n1,2\n").columns.size(), 2U);
+}
+
+TEST(Csv, ColumnsKeptAsTheyAreWritten) {
+  TableOptions options;
+  options.verbatim_columns = {"id", "not there"};
+  const Table table = parse("id,x\n007,1\n1e3,2\n", options);
+  EXPECT_EQ(table.column("id").texts, (std::vector<std::string>{"007", "1e3"}));
+  EXPECT_FALSE(table.column("id").categorical);
+}
+
 }  // namespace
 }  // namespace gaussmith

@@ -31,7 +31,7 @@ TEST(FeatureCoding, TextBecomesOneColumnALevel) {
   expected << 31, 0, 1, 42, 1, 0, 53, 0, 1;
   EXPECT_EQ(coding.encode_dense(table), expected);
   EXPECT_EQ(Matrix(coding.encode_sparse(table)), expected);
-  EXPECT_EQ(coding.report(), "age: numeric\nsex: text -> 0/1 columns sex=female, sex=male\n");
+  EXPECT_EQ(coding.report(), "age: numeric\nsex: categories -> 0/1 columns sex=female, sex=male\n");
   EXPECT_TRUE(coding.warnings.empty());
 }
 
@@ -196,6 +196,32 @@ TEST(FeatureCoding, SparseScalingEqualsDenseScaling) {
       EXPECT_THROW(static_cast<void>(from_sparse.encode_sparse(sparse)), InvalidOption);
     }
   }
+}
+
+TEST(FeatureCoding, AColumnThatIsNumericButForAFewCells) {
+  const auto table = [](int texts, const TableOptions& options) {
+    std::string text = "x,y\n";
+    for (int row = 0; row < 20; ++row) text += (row < texts ? "n/a?" : std::to_string(row)) + ",1\n";
+    return parse_table(text, "t.csv", options);
+  };
+  const auto code = [](const Table& from) { return make_feature_coding(from, {.features = {"x"}, .reserved = {}}); };
+  EXPECT_TRUE(
+      test::fails_with<InvalidFile>([&] { return code(table(2, {})); },
+                                    {"t.csv", "\"x\"", "18 of 20", "\"n/a?\" in line 2", "line 3", "--categorical x"}));
+  EXPECT_EQ(code(table(3, {})).columns[0].levels.size(), 18U);
+  EXPECT_EQ(code(table(1, {.text_columns = {"x"}})).columns[0].levels.size(), 20U);
+}
+
+TEST(FeatureCoding, WeightsCountInMeansAndDeviations) {
+  const Table weighted = parse_table("x\n1\n2\n7\n", "t.csv");
+  const Table repeated = parse_table("x\n1\n2\n2\n2\n7\n7\n", "t.csv");
+  FeatureOptions options;
+  options.scaling = Scaling::standardize;
+  const FeatureColumn copies = make_feature_coding(repeated, options).columns[0];
+  options.weights = Vector{{1.0, 3.0, 2.0}};
+  const FeatureColumn once = make_feature_coding(weighted, options).columns[0];
+  EXPECT_NEAR(once.mean, copies.mean, 1e-14);
+  EXPECT_NEAR(once.sd, copies.sd, 1e-14);
 }
 
 }  // namespace

@@ -238,5 +238,17 @@ TEST(SavedModelFile, FilesAreWholeOrAbsent) {
   std::filesystem::remove_all(directory);
 }
 
+TEST(SavedModelFile, RemembersEventsAndColumnsToKeep) {
+  SavedModel saved = process_model();
+  saved.coding.argument_columns["censored"] = "event";
+  saved.coding.inverted_arguments = {"censored"};
+  saved.coding.keep = {"id", "town, street"};
+  const SavedModel read = parse_saved_model(format_saved_model(saved), "m.gsm");
+  EXPECT_EQ(read.coding.inverted_arguments, saved.coding.inverted_arguments);
+  EXPECT_EQ(read.coding.keep, saved.coding.keep);
+  saved.coding.inverted_arguments = {"exposure"};
+  EXPECT_NE(complaint(format_saved_model(saved)).find("inverted_arguments"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace gaussmith

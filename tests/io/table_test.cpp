@@ -35,8 +35,9 @@ TEST(ReadTable, FormatByNamePlainAndGzip) {
 
 TEST(ReadTable, OtherNamesNeedAFormat) {
   const TemporaryDirectory directory;
-  const auto file = directory.write("table.txt", "x\n1\n");
-  EXPECT_TRUE(fails_with<InvalidFile>([&] { return read_table(file); }, {"table.txt", ".csv", ".svm", ".libsvm"}));
+  const auto file = directory.write("table.dat", "x\n1\n");
+  EXPECT_TRUE(
+      fails_with<InvalidFile>([&] { return read_table(file); }, {"table.dat", ".csv", ".tsv", ".svm", ".libsvm"}));
   TableOptions options;
   options.format = TableFormat::csv;
   EXPECT_EQ(read_table(file, options).rows(), 1);

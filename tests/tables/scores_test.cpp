@@ -86,5 +86,14 @@ TEST(Scores, NeedALikelihood) {
   EXPECT_THROW((void)score(latent, Vector{{1.0}}), InvalidModel);
 }
 
+TEST(RowTotals, SumAndItsStandardError) {
+  const RowTotal total = row_total(Vector{{1.0, 2.0, std::nan(""), 6.0}});
+  EXPECT_EQ(total.rows, 3);
+  EXPECT_EQ(total.total, 9.0);
+  EXPECT_NEAR(*total.standard_error, std::sqrt(3.0 * 7.0), 1e-14);  // Variance (4 + 1 + 9) / 2.
+  EXPECT_FALSE(row_total(Vector{{1.0}}).standard_error);
+  EXPECT_EQ(row_total({}).total, 0.0);
+}
+
 }  // namespace
 }  // namespace gaussmith

@@ -79,7 +79,7 @@ TEST(TableModel, TextFeaturesDropALevelBesideAnIntercept) {
   const TableModel linear = build_table_model(counts(), chosen);
   ASSERT_EQ(linear.coding.fixed.size(), 2U);
   EXPECT_EQ(linear.coding.fixed[1].names(), std::vector<std::string>{"town=Ulm"});
-  EXPECT_TRUE(linear.notes[0].starts_with("column town: text -> ")) << linear.notes[0];
+  EXPECT_TRUE(linear.notes[0].starts_with("column town: categories -> ")) << linear.notes[0];
 }
 
 TEST(TableModel, CoefficientsHavePriorsOnTheScaleOfTheData) {
@@ -267,6 +267,48 @@ TEST(PlainCoding, NamesTheColumnsOfAProblem) {
                                         {"--save: variance varies by row"}));
   model.sites.push_back(model.sites.front());
   EXPECT_TRUE(fails_with<InvalidOption>([&] { return plain_coding(model); }, {"save: the problem has 2 blocks"}));
+}
+
+Table times() { return parse_table("id,x,time,event,w\na,0,1.5,1,1\nb,1,2,0,2\nc,2,0.5,1,0.5\n", "times.csv"); }
+
+TEST(TableModel, EventsAreTheComplementOfCensoring) {
+  TableModelOptions chosen = options("exponential", "time");
+  chosen.event_column = "event";
+  chosen.features = {"x"};
+  const TableModel built = build_table_model(times(), chosen);
+  EXPECT_EQ(censored_rows(*built.model.sites.front()), Vector({{0.0, 1.0, 0.0}}));
+  EXPECT_EQ(built.coding.argument_columns.at("censored"), "event");
+  EXPECT_EQ(built.coding.inverted_arguments, std::vector<std::string>{"censored"});
+  chosen.argument_columns["censored"] = "event";
+  EXPECT_TRUE(fails_with<InvalidOption>([&] { return build_table_model(times(), chosen); },
+                                        {"event_column", "argument_columns.censored"}));
+  chosen = options("gamma", "time");
+  chosen.event_column = "event";
+  EXPECT_TRUE(fails_with<InvalidOption>([&] { return build_table_model(times(), chosen); }, {"event_column", "gamma"}));
+}
+
+TEST(TableModel, WeightsAndColumnsToKeepAreNoFeatures) {
+  TableModelOptions chosen = options("exponential", "time");
+  chosen.event_column = "event";
+  chosen.weights_column = "w";
+  chosen.keep = {"id"};
+  chosen.mean.reset();
+  const TableModel built = build_table_model(times(), chosen);
+  EXPECT_EQ(built.coding.features.names(), std::vector<std::string>{"x"});
+  EXPECT_EQ(built.coding.keep, chosen.keep);
+  EXPECT_EQ(built.model.weights, Vector({{1.0, 2.0, 0.5}}));
+  // The level of the data is that of rows repeated by weight.
+  EXPECT_NEAR(std::get<GaussianProcess>(built.model.prior).mean, std::log((1.5 + 4.0 + 0.25) / 3.5), 1e-14);
+  chosen.keep = {"variance"};
+  EXPECT_TRUE(fails_with<InvalidOption>([&] { return build_table_model(times(), chosen); }, {"keep variance"}));
+  chosen.keep = {"id"};
+  chosen.weights_column = "x";
+  EXPECT_TRUE(fails_with<InvalidFile>([&] { return build_table_model(times(), chosen); },
+                                      {"line 2", "\"x\"", "0 is not a weight"}));
+  const Table sparse = parse_table("1 1:2\n-1 1:3\n", "t.svm");
+  chosen = options("bernoulli-logit", "");
+  chosen.keep = {"id"};
+  EXPECT_TRUE(fails_with<InvalidOption>([&] { return build_table_model(sparse, chosen); }, {"keep id", "LIBSVM"}));
 }
 
 }  // namespace

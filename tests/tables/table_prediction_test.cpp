@@ -125,5 +125,56 @@ TEST(SavedModels, AFitThatLearningLeftUnfinishedHasNotConverged) {
   EXPECT_TRUE(saved_model(learned.posterior, built.coding).converged);
 }
 
+TEST(TablePrediction, KeptColumnsComeFirst) {
+  SavedModel model = classes();
+  model.coding.keep = {"id", "gone"};
+  const TableOptions reading = reading_options(model.coding, {"b"});
+  EXPECT_EQ(reading.verbatim_columns, (std::vector<std::string>{"id", "gone"}));  // b is a feature: numbers.
+  const Table table = parse_table("id,a,b\n07,1,1\n08,0,\n09,0,0\n", "new.csv", reading);
+  const TablePrediction predicted = predict_table(model, table, {.drop_missing = true, .keep = {"b"}});
+  const auto columns = predicted.columns();
+  EXPECT_EQ(names_of(columns)[0], "id");
+  EXPECT_EQ(names_of(columns)[1], "b");
+  EXPECT_EQ(columns[0].texts, (std::vector<std::string>{"07", "09"}));
+  ASSERT_EQ(predicted.notes.size(), 2U);
+  EXPECT_NE(predicted.notes[1].find("gone"), std::string::npos);
+  TablePrediction clash = predicted;
+  clash.kept[0].name = "quantile_0.5";
+  EXPECT_TRUE(fails_with<InvalidOption>([&] { return clash.columns({.quantiles = {0.5}}); }, {"quantile_0.5"}));
+}
+
+TEST(IntervalColumns, FollowTheLinkOfEveryLikelihood) {
+  const Marginals latent{Vector{{0.3, -1.0}}, Vector{{0.25, 4.0}}};
+  const double reach = 1.6448536269514722;  // The normal quantile at 0.95.
+  for (const LikelihoodInfo& info : likelihood_catalogue()) {
+    SCOPED_TRACE(info.traits.name);
+    SiteArguments arguments;
+    for (const SiteArgumentInfo& argument : info.arguments)
+      if (argument.required) arguments[argument.name] = one(2.0);
+    const Sites likelihood =
+        observe(info.traits.name, Vector::Constant(2, placeholder_response(info.traits.response)), arguments);
+    const std::vector<Column> ends = interval_columns(Prediction(latent, likelihood), 0.9);
+    ASSERT_EQ(ends.size(), 2U);
+    const bool probability = info.traits.name.starts_with("b");  // Bernoulli and binomial.
+    const bool real = info.traits.response == ResponseKind::real;
+    const bool mean = info.traits.name == "gamma" || info.traits.name == "exponential";
+    const std::string name = probability ? "probability" : real ? "latent" : mean ? "mean" : "rate";
+    for (int upper : {0, 1}) {
+      const Column& end = ends[static_cast<std::size_t>(upper)];
+      EXPECT_EQ(end.name, name + (upper == 1 ? "_upper" : "_lower"));
+      for (Index n = 0; n < 2; ++n) {
+        const double eta = latent.mean(n) + (upper == 1 ? reach : -reach) * std::sqrt(latent.variance(n));
+        const double expected = info.traits.name == "bernoulli-probit" ? 0.5 * std::erfc(-eta / std::sqrt(2.0))
+                                : probability                          ? 1.0 / (1.0 + std::exp(-eta))
+                                : real                                 ? eta
+                                                                       : std::exp(eta);
+        EXPECT_NEAR(end.numbers(n), expected, 1e-12 * (1.0 + std::abs(expected)));
+      }
+    }
+  }
+  const Prediction prediction(latent, observe("gaussian", Vector::Zero(2), {{"variance", one(1.0)}}));
+  EXPECT_THROW((void)interval_columns(prediction, 1.0), InvalidOption);
+}
+
 }  // namespace
 }  // namespace gaussmith

@@ -1,0 +1,159 @@
+#include "evaluate_several.hpp"
+
+#include "fit_summary.hpp"
+#include "gaussmith/errors.hpp"
+#include "gaussmith/scores.hpp"
+#include "saved_prediction.hpp"
+#include "score_fields.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace gaussmith::app {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// A model on the table.
+struct Judged {
+  std::string file;
+  std::string method;
+  TableCoding coding;
+  std::vector<Index> rows;
+  Scores scores;
+  Vector log_density;
+  RowTotal difference;  ///< Of the total log predictive density to that of the best model.
+};
+
+Judged judge(const std::string& file, const EvaluateArguments& arguments, int threads, Outcome& outcome) {
+  SavedPrediction result =
+      predict_saved({.model = file, .data = arguments.data, .drop_missing = arguments.drop_missing}, true, threads);
+  const auto add = [](std::vector<std::string>& all, const std::vector<std::string>& more) {
+    for (const std::string& text : more) {
+      if (std::find(all.begin(), all.end(), text) == all.end()) {
+        all.push_back(text);
+      }
+    }
+  };
+  add(outcome.notes, result.predicted.notes);
+  add(outcome.warnings, result.predicted.warnings);
+  const Vector& responses = result.predicted.responses;
+  return {file,
+          result.model.method,
+          std::move(result.model.coding),
+          std::move(result.predicted.rows),
+          score(result.predicted.prediction, responses),
+          result.predicted.prediction.log_density(responses),
+          {}};
+}
+
+bool knows_censoring(const TableCoding& coding) {
+  return std::any_of(coding.argument_columns.begin(), coding.argument_columns.end(), [](const auto& entry) {
+    const SiteArgumentInfo* info = find_column_argument(entry.first);
+    return info != nullptr && info->role == ArgumentRole::censoring;
+  });
+}
+
+/// Log densities of the same responses in the same rows can be compared, and nothing else.
+void check_comparable(const Judged& first, const Judged& other, std::vector<std::string>& warnings) {
+  const TargetCoding& a = first.coding.target;
+  const TargetCoding& b = other.coding.target;
+  if (a.column != b.column) {
+    throw InvalidOption(
+        fmt::format("--model: {} predicts {} and {} predicts {}; only models of one target can be compared", first.file,
+                    a.column, other.file, b.column));
+  }
+  if (first.rows != other.rows) {
+    throw InvalidOption(
+        fmt::format("--drop-missing: {} leaves {} and {} leaves {}, not the same ones; only models on the "
+                    "same rows can be compared",
+                    first.file, plural(static_cast<std::int64_t>(first.rows.size()), "row"), other.file,
+                    plural(static_cast<std::int64_t>(other.rows.size()), "row")));
+  }
+  const bool counts = a.kind == ResponseKind::count;
+  if (counts != (b.kind == ResponseKind::count)) {
+    warnings.push_back(
+        fmt::format("{} gives probabilities of counts and {} densities of numbers: their log predictive "
+                    "densities do not mean the same",
+                    counts ? first.file : other.file, counts ? other.file : first.file));
+  }
+  if (knows_censoring(first.coding) != knows_censoring(other.coding)) {
+    warnings.push_back(
+        fmt::format("{} knows censored rows and {} takes all responses as seen: their log predictive "
+                    "densities do not mean the same",
+                    knows_censoring(first.coding) ? first.file : other.file,
+                    knows_censoring(first.coding) ? other.file : first.file));
+  }
+}
+
+std::string to_json(const std::vector<Judged>& all, const Judged& best, const std::vector<std::string>& warnings) {
+  Json out;
+  out["format"] = "gaussmith-comparison/1";
+  out["rows"] = best.scores.rows;
+  out["best"] = best.file;
+  out["models"] = Json::array();
+  for (const Judged& judged : all) {
+    Json model;
+    model["model"] = judged.file;
+    model["method"] = judged.method;
+    put_scores(judged.scores, model);
+    const RowTotal total = row_total(judged.log_density);
+    model["total_log_predictive_density"] = total.total;
+    model["total_se"] = total.standard_error ? Json(*total.standard_error) : Json();
+    model["difference"] = judged.difference.total;
+    model["difference_se"] = judged.difference.standard_error ? Json(*judged.difference.standard_error) : Json();
+    out["models"].push_back(model);
+  }
+  out["warnings"] = warnings;
+  return out.dump() + "\n";
+}
+
+std::string to_text(const std::vector<Judged>& all, const Judged& best, const std::string& data) {
+  std::size_t width = 0;
+  for (const Judged& judged : all) {
+    width = std::max(width, judged.file.size());
+  }
+  std::string out = fmt::format("{:<12}{}: {}{}\n", "Data", data, plural(best.scores.rows, "row"),
+                                best.scores.censored > 0 ? fmt::format(", {} censored", best.scores.censored) : "");
+  out += fmt::format("{:<12}{}\n", "Scores", "of each model on these rows");
+  for (const Judged& judged : all) {
+    out += fmt::format("  {:<{}}  {} ({}, trained on {})\n", judged.file, width, score_line(judged.scores),
+                       judged.method, plural(judged.coding.training_rows, "row"));
+  }
+  out +=
+      fmt::format("{:<12}{}\n", "Differences", "of the total log predictive density to the best, and standard error");
+  for (const Judged& judged : all) {
+    const RowTotal& d = judged.difference;
+    out += fmt::format("  {:<{}}  ", judged.file, width);
+    if (&judged == &best) {
+      out += fmt::format("best: total {:.6g}\n", row_total(judged.log_density).total);
+    } else {
+      out += fmt::format("{:.4g}{}\n", d.total, d.standard_error ? fmt::format(" +- {:.3g}", *d.standard_error) : "");
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Outcome evaluate_several(const EvaluateArguments& arguments, const CommonOptions& common) {
+  Outcome outcome;
+  std::vector<Judged> all;
+  for (const std::string& file : arguments.models) {
+    all.push_back(judge(file, arguments, common.threads, outcome));
+    check_comparable(all.front(), all.back(), outcome.warnings);
+  }
+  const auto best = std::max_element(all.begin(), all.end(), [](const Judged& a, const Judged& b) {
+    return a.log_density.sum() < b.log_density.sum();
+  });
+  for (Judged& judged : all) {
+    judged.difference = row_total(judged.log_density - best->log_density);
+  }
+  outcome.output = common.json ? to_json(all, *best, outcome.warnings) : to_text(all, *best, arguments.data);
+  return outcome;
+}
+
+}  // namespace gaussmith::app

@@ -1,0 +1,61 @@
+#include "io/result_scores.hpp"
+
+namespace gaussmith {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json optional_number(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
+
+}  // namespace
+
+Json number_array(const Vector& values) {
+  Json out = Json::array();
+  for (const double value : values) {
+    out.push_back(value);
+  }
+  return out;
+}
+
+Json training_json(const Scores& scores) {
+  Json out;
+  out["rows"] = scores.rows;
+  if (scores.errors) {
+    const double rate = static_cast<double>(*scores.errors) / static_cast<double>(scores.rows);
+    out["errors"] = *scores.errors;
+    out["error_rate"] = rate;
+    out["accuracy"] = 1.0 - rate;
+    out["brier"] = optional_number(scores.brier);
+  } else {
+    out["censored"] = scores.censored;
+    out["rmse"] = optional_number(scores.rmse);
+    out["mae"] = optional_number(scores.mae);
+    out["point"] = scores.median_used ? "median" : "mean";
+  }
+  out["mean_log_predictive_density"] = scores.mean_log_density;
+  return out;
+}
+
+Json leave_one_out_json(const LeaveOneOut& left_out) {
+  const RowTotal total = row_total(left_out.log_density);
+  return {{"mean", number_array(left_out.latent.mean)},           {"variance", number_array(left_out.latent.variance)},
+          {"log_density", number_array(left_out.log_density)},    {"rows", total.rows},
+          {"total", total.rows > 0 ? Json(total.total) : Json()}, {"total_se", optional_number(total.standard_error)}};
+}
+
+void put_event_counts(const Model& model, Json& out) {
+  Index rows = 0;
+  Index censored = 0;
+  for (const Sites& block : model.sites) {
+    const Vector flags = censored_rows(*block);
+    rows += flags.size();
+    censored += (flags.array() > 0.5).count();
+  }
+  if (rows > 0) {
+    out["events"] = rows - censored;
+    out["censored"] = censored;
+  }
+}
+
+}  // namespace gaussmith

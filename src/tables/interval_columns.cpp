@@ -1,0 +1,54 @@
+// Intervals of the probability, the rate or the mean that eta stands for.
+
+#include "gaussmith/errors.hpp"
+#include "gaussmith/table_model.hpp"
+#include "numerics/special.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace gaussmith {
+
+namespace {
+
+/// Beyond it e^eta would not be finite.
+constexpr double largest_exponent = 700.0;
+
+/// What a value of eta stands for, an increasing function of it.
+struct Meaning {
+  std::string name;
+  std::function<Vector(const Vector& eta)> at;
+};
+
+Meaning meaning_of(const Sites& likelihood) {
+  const LikelihoodInfo* info = likelihood ? find_likelihood(likelihood->traits().name) : nullptr;
+  const auto exponential = [](const Vector& eta) { return Vector(eta.array().min(largest_exponent).exp()); };
+  // A Gaussian of no width: what the likelihood says at eta itself.
+  const auto prediction_at = [likelihood](const Vector& eta) {
+    return Prediction({eta, Vector::Zero(eta.size())}, likelihood);
+  };
+  if (info != nullptr && info->traits.response == ResponseKind::sign)
+    return {"probability", [=](const Vector& eta) { return prediction_at(eta).response_probability(); }};
+  if (info != nullptr && info->link == Link::rate) return {"rate", exponential};
+  if (info != nullptr && info->link == Link::log)
+    return {info->traits.response == ResponseKind::count ? "rate" : "mean", exponential};
+  // Counts that are neither rates nor of two classes are successes of so many trials.
+  if (info != nullptr && info->traits.response == ResponseKind::count)
+    return {"probability", [](const Vector& eta) { return Vector((1.0 + (-eta.array()).exp()).inverse()); }};
+  return {"latent", [](const Vector& eta) { return eta; }};
+}
+
+}  // namespace
+
+std::vector<Column> interval_columns(const Prediction& prediction, double level) {
+  if (!(level > 0.0 && level < 1.0))
+    throw InvalidOption(fmt::format("the level {} of an interval is not strictly between 0 and 1", level));
+  const Meaning meaning = meaning_of(prediction.likelihood());
+  const Vector reach = normal_quantile(0.5 + 0.5 * level) * prediction.latent_variance().cwiseMax(0.0).cwiseSqrt();
+  return {numeric_column(meaning.name + "_lower", meaning.at(prediction.latent_mean() - reach)),
+          numeric_column(meaning.name + "_upper", meaning.at(prediction.latent_mean() + reach))};
+}
+
+}  // namespace gaussmith
