@@ -73,8 +73,7 @@ Outcome run_evaluate(const EvaluateArguments& arguments, const CommonOptions& co
   if (arguments.models.size() > 1) {
     return evaluate_several(arguments, common);
   }
-  return evaluate_one(
-      {.model = arguments.models.front(), .data = arguments.data, .drop_missing = arguments.drop_missing}, common);
+  return evaluate_one(arguments.with(arguments.models.front()), common);
 }
 
 }  // namespace
@@ -87,11 +86,11 @@ Command add_evaluate(CLI::App& root, CommonOptions& common) {
       ->expected(1)
       ->take_all()
       ->type_name("FILE");
-  app->add_option("--data", arguments->data, "Table with the model's features and its target")
+  app->add_option("--data", arguments->saved.data, "Table with the model's features and its target")
       ->required()
       ->type_name("FILE");
-  app->add_flag("--drop-missing", arguments->drop_missing, "Leave out rows with missing cells");
-  add_saved_options(*app, *arguments);
+  app->add_flag("--drop-missing", arguments->saved.drop_missing, "Leave out rows with missing cells");
+  add_saved_options(*app, arguments->saved);
   add_common(*app, common, true);
   app->footer(
       "Two classes: error rate, Brier score, reliability table of ten bins and the expected calibration error.\n"

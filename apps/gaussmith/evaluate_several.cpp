@@ -29,8 +29,7 @@ struct Judged {
 };
 
 Judged judge(const std::string& file, const EvaluateArguments& arguments, int threads, Outcome& outcome) {
-  SavedPrediction result =
-      predict_saved({.model = file, .data = arguments.data, .drop_missing = arguments.drop_missing}, true, threads);
+  SavedPrediction result = predict_saved(arguments.with(file), true, threads);
   const auto add = [](std::vector<std::string>& all, const std::vector<std::string>& more) {
     for (const std::string& text : more) {
       if (std::find(all.begin(), all.end(), text) == all.end()) {
@@ -152,7 +151,7 @@ Outcome evaluate_several(const EvaluateArguments& arguments, const CommonOptions
   for (Judged& judged : all) {
     judged.difference = row_total(judged.log_density - best->log_density);
   }
-  outcome.output = common.json ? to_json(all, *best, outcome.warnings) : to_text(all, *best, arguments.data);
+  outcome.output = common.json ? to_json(all, *best, outcome.warnings) : to_text(all, *best, arguments.saved.data);
   return outcome;
 }
 

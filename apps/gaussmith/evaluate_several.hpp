@@ -1,6 +1,7 @@
 #pragma once
 
 #include "command.hpp"
+#include "saved_prediction.hpp"
 
 #include <string>
 #include <vector>
@@ -9,8 +10,14 @@ namespace gaussmith::app {
 
 struct EvaluateArguments {
   std::vector<std::string> models;
-  std::string data;
-  bool drop_missing = false;
+  SavedArguments saved;  ///< Without the model.
+
+  /// The arguments for one of the models.
+  [[nodiscard]] SavedArguments with(const std::string& model) const {
+    SavedArguments one = saved;
+    one.model = model;
+    return one;
+  }
 };
 
 /// The scores of several models on the same rows, and how their total log predictive densities differ.

@@ -69,7 +69,7 @@ struct ResultContent {
   std::vector<std::string> notes = {};     ///< What was done to the data: codings, defaults.
   std::vector<Coefficient> coefficients = {};
   std::vector<GroupEffects> groups = {};
-  const Scores* training = nullptr;        ///< Of the rows of the fit.
+  const Scores* training = nullptr;  ///< Of the rows of the fit.
 };
 
 /// The result as JSON text with a final newline: full double precision, null for what does not exist.

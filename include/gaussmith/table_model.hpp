@@ -122,7 +122,7 @@ struct TablePredictionOptions {
   /// Refuse rows whose group was never seen. Else they have the effect 0 and its variance.
   bool refuse_new_levels = false;
   std::vector<std::string> keep = {};  ///< Columns to copy, besides those that the model remembers.
-  int threads = 1;  ///< As Run::threads.
+  int threads = 1;                     ///< As Run::threads.
 };
 
 /// Which columns of predictions to make besides the latent and response moments.

@@ -123,14 +123,14 @@ ParameterGradient family_gradient(const Model& model, const PriorGeometry& geome
                                                    : weight_basis_weights(geometry.covariance(), fit, geometry.mean());
     add_entry_gradient(model.prior, weights, geometry.threads(), gradient);
   }
-  if (has_block_parameters(model.prior)) {
+  if (std::holds_alternative<Additive>(model.prior) && process_of(model.prior) == nullptr) {
     // Weights are independent: M_jj = sd_j / (2 Sigma_jj) d bound / d sd_j.
     const Vector weights = 0.5 * sd_slopes(geometry, fit).cwiseQuotient(geometry.weight_variances());
     add_block_gradient(
         model.prior, [&](Index first, Index size) -> Matrix { return weights.segment(first, size).asDiagonal(); },
         gradient);
   }
-  if (const std::string_view scale = scale_parameter(model.prior); !scale.empty()) {
+  if (std::holds_alternative<Isotropic>(model.prior)) {
     // 1/2 [tr(P V) + x'P x - D]; over whitened weights P = 1.
     const double variance = independent_variances(model.prior)->coeff(0);
     double trace = fit.covariance.root.squaredNorm();
@@ -139,7 +139,7 @@ ParameterGradient family_gradient(const Model& model, const PriorGeometry& geome
                static_cast<double>(fit.covariance.root.cols() - fit.covariance.complement.rows());
     if (!fit.covariance.whitened) trace /= variance;
     const double distance = (fit.weight_mean - geometry.mean()).squaredNorm() / variance;
-    gradient[std::string(scale)] = 0.5 * (trace + distance - static_cast<double>(geometry.dimension()));
+    gradient[scale_parameter(model.prior).name] = 0.5 * (trace + distance - static_cast<double>(geometry.dimension()));
   }
   add_site_gradient(model.sites, expected_site_gradient(fit.latent, model.weights), gradient);
   return gradient;

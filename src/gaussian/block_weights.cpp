@@ -33,6 +33,17 @@ BlockWeights::BlockWeights(const PriorGeometry& geometry, const PosteriorLaw& la
     sum_variances_ = law.predict(NewRows{sums_of_neighbours(geometry.dimension())}).variance;
 }
 
+BlockWeights::BlockWeights(const PriorGeometry& geometry, const PosteriorLaw& law, Vector pull,
+                           const std::vector<Index>& chosen)
+    : geometry_(&geometry), pull_(std::move(pull)) {
+  SparseMatrix rows(static_cast<Index>(chosen.size()), geometry.dimension());
+  for (std::size_t i = 0; i < chosen.size(); ++i) rows.insert(static_cast<Index>(i), chosen[i]) = 1.0;
+  const Marginals found = law.predict(NewRows{rows});
+  weights_ = {Vector::Zero(geometry.dimension()), Vector::Zero(geometry.dimension())};
+  weights_.mean(chosen) = found.mean;
+  weights_.variance(chosen) = found.variance;
+}
+
 Matrix BlockWeights::operator()(Index first, Index size) const {
   const Matrix precision = inverse_of(geometry_->weight_covariance(first, size));
   const Vector dual = precision * (weights_.mean - geometry_->mean()).segment(first, size);

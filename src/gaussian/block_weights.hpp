@@ -3,6 +3,8 @@
 
 #include "gaussian/posterior_law.hpp"
 
+#include <vector>
+
 namespace gaussmith {
 
 /// M with d log Z = tr(M dSigma) in the blocks of Sigma: 1/2 (a a' - Z + g a' + a g') with the duals a = P (E[w] -
@@ -12,6 +14,8 @@ class BlockWeights {
  public:
   /// `pull` is g over the weights, H'g of an engine's implicit terms; may be empty. The geometry is lent.
   BlockWeights(const PriorGeometry& geometry, const PosteriorLaw& law, Vector pull);
+  /// The same for these independent weights alone.
+  BlockWeights(const PriorGeometry& geometry, const PosteriorLaw& law, Vector pull, const std::vector<Index>& chosen);
 
   /// For weights [first, first + size), size 1 or 2.
   [[nodiscard]] Matrix operator()(Index first, Index size) const;

@@ -116,8 +116,8 @@ Json random_effects(const std::vector<GroupEffects>& groups) {
     for (const auto& effect : group.effects) {
       effects.push_back({{"name", effect.name},
                          {"sd", effect.sd},
-                         {"mean", array(effect.levels.mean)},
-                         {"variance", array(effect.levels.variance)}});
+                         {"mean", number_array(effect.levels.mean)},
+                         {"variance", number_array(effect.levels.variance)}});
     }
     out.push_back({{"term", group.term}, {"group", group.group}, {"levels", group.levels}, {"effects", effects}});
   }

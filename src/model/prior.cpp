@@ -356,15 +356,21 @@ Prior with_parameters(const Prior& prior, const std::function<const double*(cons
   return changed;
 }
 
-std::string_view scale_parameter(const Prior& prior) {
-  return std::holds_alternative<Isotropic>(prior) ? variance_name : std::string_view();
+ScaleParameter scale_parameter(const Prior& prior) {
+  if (std::holds_alternative<Isotropic>(prior)) return {std::string(variance_name)};
+  const auto* p = std::get_if<Additive>(&prior);
+  if (p == nullptr || p->process || !p->random.empty() || !has_scale(p->fixed)) return {};
+  ScaleParameter out{scale_name, 2.0};
+  for (Index j = 0; j < p->fixed.size(); ++j)
+    if (!p->fixed.is_scaled(j)) out.untouched.push_back(j);
+  return out;
 }
 
 bool has_entry_parameters(const Prior& prior) { return process_of(prior) != nullptr; }
 
 bool has_block_parameters(const Prior& prior) {
   const auto* p = std::get_if<Additive>(&prior);
-  return p != nullptr && !p->process;
+  return p != nullptr && !p->process && !p->random.empty();
 }
 
 void add_block_gradient(const Prior& prior, const std::function<Matrix(Index, Index)>& block,

@@ -6,7 +6,8 @@
 
 #include <functional>
 #include <optional>
-#include <string_view>
+#include <string>
+#include <vector>
 
 namespace gaussmith {
 
@@ -45,8 +46,13 @@ void validate(const Prior& prior);
 
 // How Sigma depends on the parameters decides what a gradient needs.
 
-/// The parameter in whose logarithm Sigma is its own derivative, dSigma = Sigma; empty if there is none.
-[[nodiscard]] std::string_view scale_parameter(const Prior& prior);
+/// One parameter that scales all weights, or all but a few.
+struct ScaleParameter {
+  std::string name;                   ///< Empty if there is none.
+  double power = 1.0;                 ///< d Sigma_jj / d log(parameter) = power Sigma_jj,
+  std::vector<Index> untouched = {};  ///< but 0 for these.
+};
+[[nodiscard]] ScaleParameter scale_parameter(const Prior& prior);
 /// Whether there are parameters on which the entries of Sigma depend one by one.
 [[nodiscard]] bool has_entry_parameters(const Prior& prior);
 /// Puts tr(M dSigma / d log(parameter)) for each of those; only the lower triangle of M is meant.

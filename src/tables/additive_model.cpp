@@ -222,8 +222,10 @@ double best_constant(const Sites& sites, const Vector& offset, const Vector& wei
   }
   // Log-concave: Newton steps for the zero of the slope inside a bracket.
   constexpr double widest = 30.0;
-  const std::vector<Sites> blocks = {sites};
-  const SiteRows rows(blocks, weights, 1);
+  Model all;
+  all.sites = {sites};
+  all.weights = weights;
+  const SiteRows rows(all, 1);
   double lower = -widest;
   double upper = widest;
   double eta = 0.0;

@@ -99,7 +99,8 @@ TableOptions reading_options(const TableCoding& coding, const std::vector<std::s
     options.features = coding.features.sparse_features;
     options.ignore_larger_indices = true;
   }
-  const std::vector<std::string> coded = needed_columns(coding, true);
+  std::vector<std::string> coded = needed_columns(coding, true, false);
+  for (const GroupCoding& group : coding.groups) coded.insert(coded.end(), group.group.begin(), group.group.end());
   for (const std::vector<std::string>& names : {coding.keep, keep}) {
     for (const std::string& name : names) {
       if (std::find(coded.begin(), coded.end(), name) == coded.end()) options.verbatim_columns.push_back(name);
