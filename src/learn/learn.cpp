@@ -4,6 +4,7 @@
 #include "engines/infer_valid.hpp"
 #include "gaussmith/errors.hpp"
 #include "gaussmith/random.hpp"
+#include "learn/explore.hpp"
 #include "learn/free_parameters.hpp"
 #include "learn/learning_objective.hpp"
 #include "learn/maximise.hpp"
@@ -33,6 +34,8 @@ void check_options(const LearnOptions& options) {
 
 /// Second derivatives are taken without being asked for up to this many parameters.
 constexpr std::size_t few_parameters = 12;
+/// Tied length-scales are a start: what is left to gain there may be this much.
+constexpr double tied_gain = 0.1;
 
 /// One call of learn(): ascents from one or several starts over one objective.
 class Learning {
@@ -70,13 +73,12 @@ class Learning {
   void ascend_from(const Vector& point, int start) {
     objective_.forget_start();
     const double best_before = objective_.best_value();
-    Maximum maximum = ascend(point, options_.max_evaluations);
-    int left = options_.max_evaluations - maximum.evaluations;
-    if (start == 0 && objective_.milder() && objective_.best() && !stopped_ && left > 0) {
+    left_here_ = options_.max_evaluations;
+    Maximum maximum = start == 0 ? explore_and_ascend(point) : ascend(point);
+    if (start == 0 && objective_.milder() && objective_.best() && !stopped_ && left_here_ > 0) {
       const Vector reached = objective_.best_point();
       objective_.start_over();
-      maximum = ascend(reached, left);
-      left -= maximum.evaluations;
+      maximum = ascend(reached);
     }
     report_.start_objectives.push_back(maximum.value);
     if (objective_.best_value() > best_before) {
@@ -84,14 +86,35 @@ class Learning {
       report_.message = maximum.message;
       report_.status = maximum.status;
       curvature_ = std::move(maximum.curvature);
-      left_ = left;
+      left_ = left_here_;
     }
   }
 
-  Maximum ascend(const Vector& from, int evaluations) {
-    const SearchOptions search{.max_evaluations = evaluations, .tolerance = options_.tolerance};
-    Maximum maximum = maximise([&](const Vector& at) { return evaluate(at); }, [&] { return stopped_; }, from, lower_,
-                               upper_, search);
+  /// From the model's own parameters: first along all length-scales together, then with those of a kernel tied to one
+  /// another, then free.
+  Maximum explore_and_ascend(const Vector& point) {
+    std::optional<Evaluated> start = scan_lengthscales(counted_, point, free_, static_cast<double>(model_.rows()));
+    if (!start) return {-std::numeric_limits<double>::infinity(), Status::numerical_failure, "the start failed"};
+    const TiedCoordinates tied(free_, start->point);
+    if (tied.fewer() && left_here_ > 0 && !stopped_) {
+      const SearchOptions search{.max_evaluations = left_here_, .tolerance = options_.tolerance, .enough = tied_gain};
+      const PartialFunction f = [&](const Vector& z) -> std::optional<Evaluation> {
+        auto evaluation = counted_(tied.point(z));
+        if (!evaluation) return std::nullopt;
+        if (evaluation->value > start->evaluation.value) start = Evaluated{tied.point(z), *evaluation};
+        return tied.gather(std::move(*evaluation));
+      };
+      const Evaluation at_start = tied.gather(start->evaluation);
+      (void)maximise(
+          f, [&] { return stopped_; }, Vector::Zero(tied.lower().size()), tied.lower(), tied.upper(), search, at_start);
+    }
+    return ascend(start->point, start->evaluation);
+  }
+
+  Maximum ascend(const Vector& from, const std::optional<Evaluation>& known = {}) {
+    const SearchOptions search{.max_evaluations = left_here_, .tolerance = options_.tolerance};
+    Maximum maximum = maximise(
+        counted_, [&] { return stopped_; }, from, lower_, upper_, search, known);
     report_.curvature_evaluations += maximum.curvature_evaluations;
     return maximum;
   }
@@ -126,12 +149,8 @@ class Learning {
     const int before = objective_.evaluations();
     const Vector point = objective_.best_point();
     const Evaluation there = objective_.best_evaluation();
-    int budget = left_;
-    const auto f = [&](const Vector& at) -> std::optional<Evaluation> {
-      if (budget-- <= 0 || stopped_) return std::nullopt;
-      return evaluate(at);
-    };
-    curvature_ = curvature_inside(f, point, there, lower_, upper_, 1.0, left_);
+    left_here_ = left_;
+    curvature_ = curvature_inside(counted_, point, there, lower_, upper_, 1.0, left_);
     report_.curvature_evaluations += objective_.evaluations() - before;
   }
 
@@ -217,8 +236,15 @@ class Learning {
   Progress progress_;
   LearnReport report_;
   std::optional<Curvature> curvature_;  ///< At the best point.
-  int left_ = 0;                        ///< Evaluations that the best start did not use.
+  int left_here_ = 0;                   ///< Evaluations that this start has left.
+  int left_ = 0;                        ///< Those that the best start did not use.
   bool stopped_ = false;
+  /// The objective within the budget of a start.
+  const PartialFunction counted_ = [this](const Vector& at) -> std::optional<Evaluation> {
+    if (left_here_ <= 0 || stopped_) return std::nullopt;
+    --left_here_;
+    return evaluate(at);
+  };
 };
 
 /// There is nothing to learn: the fit as it is.

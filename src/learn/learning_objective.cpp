@@ -54,8 +54,12 @@ std::optional<Evaluation> LearningObjective::operator()(const Vector& places) {
   if (!(out.value_error < usable_error))
     return fail(fmt::format("the evidence is uncertain by {:.1g}: {}", out.value_error, report.message));
   cheapest_ = std::min(cheapest_, std::max(iterations_, 1));
-  last_ = posterior;
-  if (better(out, places)) {
+  // The point that the search goes on from, so that sites that are not log-concave stay on one branch of their optima.
+  if (!from_ || out.value > from_value_) {
+    from_ = posterior;
+    from_value_ = out.value;
+  }
+  if (better(*posterior, out, places)) {
     best_ = std::move(posterior);
     best_evaluation_ = out;
     best_point_ = places;
@@ -63,10 +67,11 @@ std::optional<Evaluation> LearningObjective::operator()(const Vector& places) {
   return out;
 }
 
-bool LearningObjective::better(const Evaluation& evaluation, const Vector& places) const {
+bool LearningObjective::better(const Posterior& posterior, const Evaluation& evaluation, const Vector& places) const {
   if (!best_) return true;
   const double noise = evaluation.value_error + best_evaluation_.value_error;
   if (std::abs(evaluation.value - best_evaluation_.value) > noise) return evaluation.value > best_evaluation_.value;
+  if (posterior.report().converged() != best_->report().converged()) return posterior.report().converged();
   const auto slope = [&](const Vector& gradient, const Vector& at) {
     return projected_gradient(gradient, at, free_).lpNorm<Eigen::Infinity>();
   };
@@ -78,7 +83,7 @@ std::optional<Posterior> LearningObjective::infer_at(const Vector& places) {
   for (std::size_t p = 0; p < free_.size(); ++p)
     values[free_[p].name] = value_on(free_[p].scale, places(static_cast<Index>(p)));
   Run run = run_;
-  if (options_.warm_start && last_) run.warm_start = &*last_;
+  if (options_.warm_start && from_) run.warm_start = &*from_;
   iterations_ = 0;
   try {
     return infer_valid(model_.with_parameters(values), method_, run);
@@ -116,7 +121,7 @@ std::nullopt_t LearningObjective::fail(const std::string& why) {
 
 void LearningObjective::start_over() {
   best_.reset();
-  last_.reset();
+  from_.reset();
   best_evaluation_ = {-std::numeric_limits<double>::infinity(), {}};
   method_ = asked_for_;
   run_.substitutes = true;

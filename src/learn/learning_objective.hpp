@@ -25,7 +25,8 @@ class LearningObjective {
   /// inference takes many times the iterations of the cheapest evaluation: such a step went too far.
   [[nodiscard]] std::optional<Evaluation> operator()(const Vector& places);
 
-  void forget_start() { last_.reset(); }
+  /// The next evaluation begins a search of its own, from no warm start.
+  void forget_start() { from_.reset(); }
 
   /// Evidences of two methods are not one objective: learning starts over with the method that was asked for, from the
   /// best point of the milder one.
@@ -37,7 +38,8 @@ class LearningObjective {
   /// Why evaluations failed: each reason once, with how often, in the order of first occurrence.
   [[nodiscard]] const std::vector<std::pair<std::string, int>>& reasons() const { return reasons_; }
 
-  /// The best point: the highest value, and among values that their errors cannot tell apart the smallest gradient.
+  /// The best point: the highest value; among values that their errors cannot tell apart, one where inference converged
+  /// and the gradient is smallest.
   [[nodiscard]] const std::optional<Posterior>& best() const { return best_; }
   [[nodiscard]] double best_value() const { return best_evaluation_.value; }
   [[nodiscard]] const Evaluation& best_evaluation() const { return best_evaluation_; }
@@ -46,7 +48,7 @@ class LearningObjective {
  private:
   [[nodiscard]] std::optional<Posterior> infer_at(const Vector& places);
   [[nodiscard]] Evaluation evaluate(const Posterior& posterior, const Vector& places) const;
-  [[nodiscard]] bool better(const Evaluation& evaluation, const Vector& places) const;
+  [[nodiscard]] bool better(const Posterior& posterior, const Evaluation& evaluation, const Vector& places) const;
   [[nodiscard]] int most_iterations() const;
   std::nullopt_t fail(const std::string& why);
 
@@ -55,7 +57,9 @@ class LearningObjective {
   Run run_;
   const LearnOptions& options_;
   const std::vector<FreeParameter>& free_;
-  std::optional<Posterior> last_, best_;
+  std::optional<Posterior> from_;  ///< The best of this search: where inference starts warm.
+  double from_value_ = 0.0;
+  std::optional<Posterior> best_;
   Evaluation best_evaluation_{-std::numeric_limits<double>::infinity(), {}};
   Vector best_point_;
   std::vector<std::pair<std::string, int>> reasons_;

@@ -51,9 +51,9 @@ class Search {
         radius_(options.radius),
         out_{-std::numeric_limits<double>::infinity(), Status::numerical_failure, "every evaluation failed"} {}
 
-  Maximum run(const Vector& start) {
+  Maximum run(const Vector& start, std::optional<Evaluation> first) {
     point_ = start;
-    auto first = evaluate(start);
+    if (!first) first = evaluate(start);
     if (first) {
       here_ = std::move(*first);
       model_.reset(std::max(norm_of(projected(point_, here_.gradient)), 1e-3) / options_.radius);
@@ -95,6 +95,8 @@ class Search {
   }
 
   void climb() {
+    // A model that knows the ridges of the function saves more steps than it costs.
+    if (point_.size() <= options_.few && residual() > gradient_goal(options_.tolerance, here_)) (void)take_hessian();
     while (true) {
       const double slope = residual();
       if (slope <= gradient_goal(options_.tolerance, here_))
@@ -112,6 +114,8 @@ class Search {
       const Vector above = (upper_ - point_).cwiseMin(radius_).cwiseMax(0.0);
       const Vector step = model_.best_step(here_.gradient, below, above);
       const double expected = model_.gain(here_.gradient, step);
+      if (expected <= options_.enough && norm_of(step) < radius_)
+        return end(Status::converged, fmt::format("no more than {:.1e} left to gain", options_.enough));
       if (norm_of(step) <= near && take_hessian()) continue;
       // Gradients see further than values: that values cannot tell is no end while gradients still fall.
       if (hidden_ && expected <= here_.value_error)
@@ -213,8 +217,8 @@ std::optional<Curvature> curvature_inside(const PartialFunction& f, const Vector
 }
 
 Maximum maximise(const PartialFunction& f, const std::function<bool()>& stop, const Vector& start, const Vector& lower,
-                 const Vector& upper, const SearchOptions& options) {
-  return Search(f, stop, lower, upper, options).run(start);
+                 const Vector& upper, const SearchOptions& options, std::optional<Evaluation> at_start) {
+  return Search(f, stop, lower, upper, options).run(start, std::move(at_start));
 }
 
 }  // namespace gaussmith

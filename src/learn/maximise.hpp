@@ -16,6 +16,8 @@ struct SearchOptions {
   double tolerance = 1e-5;      ///< Of the largest projected gradient; several times its own error where that is more.
   double radius = 1.0;          ///< Of the first step, in every coordinate.
   Index most_differences = 12;  ///< A Hessian by differences is taken up to this many coordinates.
+  Index few = 3;                ///< Up to this many coordinates, the search also begins with a Hessian.
+  double enough = 0.0;          ///< Ends where the model expects to gain no more than this.
 };
 
 /// Where a search ended.
@@ -33,9 +35,11 @@ struct Maximum {
 /// Trust-region steps on a quadratic model that every evaluation improves, accepted or not; where the model expects
 /// little more and coordinates are few, the model is replaced by a Hessian of differences and the last steps are
 /// Newton's. A failed evaluation (empty) makes the region smaller. Ends when the projected gradient is below the
-/// tolerance, when what is left to gain cannot be seen in the values, or when `stop` says so after an evaluation.
+/// tolerance, when what is left to gain cannot be seen in the values, or when `stop` says so after an evaluation. An
+/// evaluation `at_start` that is known already is neither made again nor counted.
 [[nodiscard]] Maximum maximise(const PartialFunction& f, const std::function<bool()>& stop, const Vector& start,
-                               const Vector& lower, const Vector& upper, const SearchOptions& options);
+                               const Vector& lower, const Vector& upper, const SearchOptions& options,
+                               std::optional<Evaluation> at_start = {});
 
 /// A tolerance no sharper than an evaluation's own gradient is.
 [[nodiscard]] double gradient_goal(double tolerance, const Evaluation& evaluation);

@@ -1,0 +1,102 @@
+#include "learn/explore.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <string>
+
+namespace gaussmith {
+
+namespace {
+
+/// One step of the scan: a factor of 4.
+const double scan_step = std::log(4.0);
+constexpr int most_steps = 4;
+/// Where the slope in the length-scales is this much for each row, there is no need to look to the other side.
+constexpr double steep = 0.05;
+
+}  // namespace
+
+std::vector<std::vector<Index>> lengthscale_groups(const std::vector<FreeParameter>& free) {
+  std::map<std::string, std::vector<Index>> groups;
+  for (std::size_t i = 0; i < free.size(); ++i) {
+    const std::string& name = free[i].name;
+    const auto last = name.find_last_of('.');
+    const auto begin = last == std::string::npos ? 0 : last + 1;
+    if (name.compare(begin, 11, "lengthscale") == 0)
+      groups[name.substr(0, begin + 11)].push_back(static_cast<Index>(i));
+  }
+  std::vector<std::vector<Index>> out;
+  for (auto& [name, members] : groups) out.push_back(std::move(members));
+  return out;
+}
+
+std::optional<Evaluated> scan_lengthscales(const PartialFunction& f, const Vector& start,
+                                           const std::vector<FreeParameter>& free, double rows) {
+  auto first = f(start);
+  if (!first) return std::nullopt;
+  Evaluated best{start, std::move(*first)};
+  const auto groups = lengthscale_groups(free);
+  if (groups.empty()) return best;
+  double slope = 0.0;
+  for (const auto& group : groups)
+    for (const Index i : group) slope += best.evaluation.gradient(i);
+  // Steps by a factor of 4 in one direction until `patience` of them in turn have not helped.
+  const auto probe = [&](double direction, int patience) {
+    Vector next = start;
+    for (int missed = 0, steps = 0; missed < patience && steps < most_steps; ++steps) {
+      for (const auto& group : groups)
+        for (const Index i : group) {
+          const FreeParameter& parameter = free[static_cast<std::size_t>(i)];
+          next(i) = std::clamp(next(i) + direction * scan_step, parameter.lower, parameter.upper);
+        }
+      auto there = f(next);
+      const bool helped = there && there->value > best.evaluation.value;
+      if (helped) best = {next, std::move(*there)};
+      // Beyond a failure lie more, beyond a better point the search goes on step by step.
+      missed = helped ? patience - 1 : there ? missed + 1 : patience;
+    }
+  };
+  if (std::abs(slope) > steep * rows) {
+    probe(std::copysign(1.0, slope), 1);
+  } else {
+    probe(-1.0, 2);
+    if (best.point == start) probe(1.0, 1);
+  }
+  return best;
+}
+
+TiedCoordinates::TiedCoordinates(const std::vector<FreeParameter>& free, const Vector& start)
+    : start_(start), owner_(free.size(), -1) {
+  Index count = 0;
+  for (const auto& group : lengthscale_groups(free)) {
+    for (const Index i : group) owner_[static_cast<std::size_t>(i)] = count;
+    ++count;
+  }
+  for (Index& owner : owner_)
+    if (owner < 0) owner = count++;
+  lower_ = Vector::Constant(count, -std::numeric_limits<double>::infinity());
+  upper_ = Vector::Constant(count, std::numeric_limits<double>::infinity());
+  for (std::size_t i = 0; i < free.size(); ++i) {
+    const double place = start(static_cast<Index>(i));
+    lower_(owner_[i]) = std::max(lower_(owner_[i]), free[i].lower - place);
+    upper_(owner_[i]) = std::min(upper_(owner_[i]), free[i].upper - place);
+  }
+}
+
+Vector TiedCoordinates::point(const Vector& z) const {
+  Vector out = start_;
+  for (Index i = 0; i < out.size(); ++i) out(i) += z(owner_[static_cast<std::size_t>(i)]);
+  return out;
+}
+
+Evaluation TiedCoordinates::gather(Evaluation evaluation) const {
+  Vector sums = Vector::Zero(lower_.size());
+  for (Index i = 0; i < evaluation.gradient.size(); ++i)
+    sums(owner_[static_cast<std::size_t>(i)]) += evaluation.gradient(i);
+  evaluation.gradient = std::move(sums);
+  return evaluation;
+}
+
+}  // namespace gaussmith

@@ -1,0 +1,64 @@
+#include "learn/explore.hpp"
+#include "gaussmith/learn.hpp"
+#include "support/models.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+
+namespace gaussmith {
+namespace {
+
+using namespace gaussmith::testing;
+
+/// A sine of period 6 with noise at 0, 1, 2, ...: a long length-scale sees noise only.
+Model wave() {
+  const Index n = 90;
+  Matrix inputs(n, 1);
+  for (Index i = 0; i < n; ++i) inputs(i, 0) = static_cast<double>(i);
+  Vector y = 0.5 * random_vector(n, 7);
+  for (Index i = 0; i < n; ++i) y(i) += std::sin(2 * std::numbers::pi * static_cast<double>(i) / 6);
+  GaussianProcess process;
+  process.inputs = inputs;
+  process.kernel = make_kernel("se", {{"lengthscale", {26.0}}});
+  return {.prior = process,
+          .design = Identity{},
+          .offset = {},
+          .sites = {observe("gaussian", y, {{"variance", one(0.25)}})}};
+}
+
+TEST(Explore, LearningFindsTheShortLengthscaleBehindTheLongOne) {
+  const Learned learned = learn(wave(), Exact{});
+  EXPECT_EQ(learned.report.status, Status::converged) << learned.report.message;
+  EXPECT_LT(learned.posterior.model().parameters()[1].value, 5.0);
+  const Learned restarted = learn(wave(), Exact{}, {.restarts = 10});
+  EXPECT_GT(learned.report.objective, restarted.report.objective - 1e-6);
+}
+
+TEST(Explore, TiedCoordinatesMoveAsOneAndGatherTheirGradients) {
+  const Model model = process_model("poisson", 8, 2);
+  const std::vector<FreeParameter> free = free_parameters(model, {});
+  const auto groups = lengthscale_groups(free);
+  ASSERT_EQ(groups.size(), 1u);
+  ASSERT_EQ(groups[0].size(), 2u);
+  const Vector start = collect(free, &FreeParameter::initial);
+  const TiedCoordinates tied(free, start);
+  ASSERT_TRUE(tied.fewer());
+  const auto f = [](const Vector& x) {
+    return Evaluation{x.array().sin().sum() + x(0) * x(1) * x(2),
+                      Vector(x.array().cos().matrix() + Vector{{x(1) * x(2), x(0) * x(2), x(0) * x(1)}})};
+  };
+  Vector z = Vector::Constant(tied.lower().size(), 0.1);
+  const Evaluation here = tied.gather(f(tied.point(z)));
+  for (Index i = 0; i < z.size(); ++i) {
+    Vector up = z, down = z;
+    up(i) += 1e-5;
+    down(i) -= 1e-5;
+    EXPECT_NEAR(here.gradient(i), (f(tied.point(up)).value - f(tied.point(down)).value) / 2e-5, 1e-8);
+  }
+  for (const Index i : groups[0]) EXPECT_NEAR(tied.point(z)(i) - start(i), 0.1, 1e-15);
+}
+
+}  // namespace
+}  // namespace gaussmith
