@@ -25,8 +25,20 @@ struct Judged {
   std::vector<Index> rows;
   Scores scores;
   Vector log_density;
-  RowTotal difference;  ///< Of the total log predictive density to that of the best model.
+  std::vector<bool> censored;  ///< By row.
+  RowTotal difference;         ///< Of the total log predictive density to that of the best model.
 };
+
+std::vector<bool> censored_by_row(const SiteBlock& likelihood) {
+  std::vector<bool> out(static_cast<std::size_t>(likelihood.size()), false);
+  const Vector flags = censored_rows(likelihood);
+  for (Index n = 0; n < flags.size(); ++n) {
+    out[static_cast<std::size_t>(n)] = flags[n] > 0.5;
+  }
+  return out;
+}
+
+std::int64_t count(const std::vector<bool>& flags) { return std::count(flags.begin(), flags.end(), true); }
 
 Judged judge(const std::string& file, const EvaluateArguments& arguments, int threads, Outcome& outcome) {
   SavedPrediction result = predict_saved(arguments.with(file), true, threads);
@@ -46,14 +58,8 @@ Judged judge(const std::string& file, const EvaluateArguments& arguments, int th
           std::move(result.predicted.rows),
           score(result.predicted.prediction, responses),
           result.predicted.prediction.log_density(responses),
+          censored_by_row(*result.predicted.prediction.likelihood()),
           {}};
-}
-
-bool knows_censoring(const TableCoding& coding) {
-  return std::any_of(coding.argument_columns.begin(), coding.argument_columns.end(), [](const auto& entry) {
-    const SiteArgumentInfo* info = find_column_argument(entry.first);
-    return info != nullptr && info->role == ArgumentRole::censoring;
-  });
 }
 
 /// Log densities of the same responses in the same rows can be compared, and nothing else.
@@ -79,12 +85,11 @@ void check_comparable(const Judged& first, const Judged& other, std::vector<std:
                     "densities do not mean the same",
                     counts ? first.file : other.file, counts ? other.file : first.file));
   }
-  if (knows_censoring(first.coding) != knows_censoring(other.coding)) {
-    warnings.push_back(
-        fmt::format("{} knows censored rows and {} takes all responses as seen: their log predictive "
-                    "densities do not mean the same",
-                    knows_censoring(first.coding) ? first.file : other.file,
-                    knows_censoring(first.coding) ? other.file : first.file));
+  if (first.censored != other.censored) {
+    warnings.push_back(fmt::format(
+        "{} takes {} as censored and {} takes {}, not the same ones: their log predictive "
+        "densities do not mean the same",
+        first.file, plural(count(first.censored), "row"), other.file, plural(count(other.censored), "row")));
   }
 }
 

@@ -89,6 +89,12 @@ class Events(ToolTest):
         scores = [self.result("evaluate", "--model", name, "--data", "t.csv") for name in ("c.gsm", "e.gsm")]
         self.assertEqual(scores[0], scores[1])
         self.assertEqual(scores[1]["censored"], censored)
+        self.assertEqual(self.result("evaluate", "--model", "c.gsm", "--model", "e.gsm", "--data", "t.csv")["warnings"],
+                         [])
+        # The other way round is another set of rows.
+        self.succeed(*self.FIT, "--censored", "event", "--save", "wrong.gsm")
+        warned = self.result("evaluate", "--model", "e.gsm", "--model", "wrong.gsm", "--data", "t.csv")["warnings"]
+        self.assertIn(f"e.gsm takes {censored} rows as censored and wrong.gsm takes {60 - censored} rows", warned[0])
 
     def test_events_are_not_asked_of_new_rows(self):
         self.write("t.csv", survival_table())
