@@ -66,10 +66,9 @@ Model weighted(Model model, const Vector& weights) {
   return model;
 }
 
-void expect_equal_fits(const Model& model, const Method& method, CoreForm form = CoreForm::automatic) {
-  const Run run{.form = form};
+void expect_same_fits(const Model& model, const Model& other, const Method& method, const gaussmith::Run& run) {
   const Posterior once = infer(model, method, run);
-  const Posterior copies = infer(repeated(model), method, run);
+  const Posterior copies = infer(other, method, run);
   ASSERT_TRUE(once.report().converged()) << once.report().brief();
   ASSERT_TRUE(copies.report().converged()) << copies.report().brief();
   const double evidence = copies.log_evidence().value;
@@ -82,6 +81,22 @@ void expect_equal_fits(const Model& model, const Method& method, CoreForm form =
   ASSERT_EQ(of_weights.size(), gradient.size());
   for (const auto& [name, value] : gradient)
     EXPECT_NEAR(of_weights.at(name), value, 2e-6 * (1.0 + std::abs(value))) << name;
+}
+
+void expect_equal_fits(const Model& model, const Method& method, CoreForm form = CoreForm::automatic) {
+  expect_same_fits(model, repeated(model), method, {.form = form});
+}
+
+/// Two linear models with the same prior as one of two blocks.
+Model joined(const Model& a, const Model& b) {
+  Model out = a;
+  const Matrix& top = *a.design.entries().dense;
+  const Matrix& bottom = *b.design.entries().dense;
+  out.design = Matrix((Matrix(top.rows() + bottom.rows(), top.cols()) << top, bottom).finished());
+  out.offset = (Vector(a.offset.size() + b.offset.size()) << a.offset, b.offset).finished();
+  out.weights = (Vector(a.weights.size() + b.weights.size()) << a.weights, b.weights).finished();
+  out.sites.push_back(b.sites.front());
+  return out;
 }
 
 class Weights : public ::testing::TestWithParam<std::string> {};
@@ -172,6 +187,29 @@ INSTANTIATE_TEST_SUITE_P(Sites, Weights, ::testing::ValuesIn(all_likelihoods()),
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 });
+
+TEST(WeightsOfSeveralBlocks, AreEqualRowsToo) {
+  const Model numbers = weighted(linear_model("student-t", 7, 3, 5), whole_weights(7));
+  const Model counts = weighted(linear_model("poisson", 9, 3, 8), whole_weights(9).reverse());
+  const Model both = joined(numbers, counts);
+  const Model copies = joined(repeated(numbers), repeated(counts));
+  for (const Method& method :
+       {Method{Laplace{.tolerance = 1e-11}}, Method{Ep{.tolerance = 1e-9}}, Method{Kl{.tolerance = 1e-10}}}) {
+    SCOPED_TRACE(name_of(method));
+    expect_same_fits(both, copies, method, {});
+  }
+}
+
+TEST(WeightsWithoutAGaussianFactor, AreEqualRowsToo) {
+  for (const char* likelihood : {"gaussian", "laplace", "gamma"}) {
+    SCOPED_TRACE(likelihood);
+    Model model = weighted(linear_model(likelihood, 14, 3, 5), whole_weights(14));
+    model.prior = NoGaussian{3};
+    expect_equal_fits(model, Ep{.tolerance = 1e-9});
+    expect_equal_fits(model, Kl{.tolerance = 1e-10});
+    if (likelihood_info(likelihood).traits.smooth) expect_equal_fits(model, Laplace{.tolerance = 1e-11});
+  }
+}
 
 TEST(WeightsOfGaussianSites, DivideTheVarianceAndLeaveAConstant) {
   // N(y | eta, s)^w = N(y | eta, s / w) (2 pi s)^((1 - w) / 2) w^(-1/2).
