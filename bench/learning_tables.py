@@ -104,7 +104,7 @@ def fit(tool, data, case, extra, limit):
             "failed": learning["failed_evaluations"], "residual": learning["residual"], "message": learning["message"],
             "starts": learning["start_objectives"], "rows": len(result["latent"]["mean"]),
             "warnings": result["warnings"], "failures": learning.get("failures", []),
-            "parameters": {p["name"]: [p["initial"], p["value"]] for p in learning["parameters"][:8]},
+            "parameters": {name: [p["initial"], p["value"]] for name, p in list(learning["parameters"].items())[:8]},
             "command": " ".join(command)}
 
 

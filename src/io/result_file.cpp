@@ -16,7 +16,7 @@ Json moments(const Marginals& marginals) {
 }
 
 /// A model with one block has the short names likelihood.scale beside sites[0].scale.
-void put(Json& out, const std::string& name, double value, bool one_block) {
+void put(Json& out, const std::string& name, const Json& value, bool one_block) {
   // Not out[name], which looks through all that is there: names are distinct, and there may be thousands.
   auto& fields = out.get_ref<Json::object_t&>();
   fields.emplace_back(name, value);
@@ -69,7 +69,7 @@ Json prediction(const Posterior& posterior, const PredictionRequest& request, st
   return out;
 }
 
-Json learning(const LearnReport& report) {
+Json learning(const LearnReport& report, bool one_block) {
   Json out;
   out["status"] = std::string(to_string(report.status));
   out["message"] = report.message;
@@ -83,15 +83,16 @@ Json learning(const LearnReport& report) {
   out["residual"] = report.residual;
   out["best_start"] = report.best_start;
   out["start_objectives"] = report.start_objectives;
-  out["parameters"] = Json::array();
+  out["parameters"] = Json::object();
   for (const LearnedParameter& parameter : report.parameters) {
-    out["parameters"].push_back({{"name", parameter.name},
-                                 {"initial", parameter.initial},
-                                 {"value", parameter.value},
-                                 {"gradient", parameter.gradient},
-                                 {"fixed", parameter.fixed},
-                                 {"at_bound", parameter.at_bound},
-                                 {"se", parameter.standard_error ? Json(*parameter.standard_error) : Json()}});
+    put(out["parameters"], parameter.name,
+        {{"initial", parameter.initial},
+         {"value", parameter.value},
+         {"gradient", parameter.gradient},
+         {"fixed", parameter.fixed},
+         {"at_bound", parameter.at_bound},
+         {"se", parameter.standard_error ? Json(*parameter.standard_error) : Json()}},
+        one_block);
   }
   return out;
 }
@@ -198,7 +199,7 @@ std::string result_json(const Posterior& posterior, const ResultContent& content
   }
   put_event_counts(posterior.model(), out);
   if (content.learning != nullptr) {
-    out["learning"] = learning(*content.learning);
+    out["learning"] = learning(*content.learning, posterior.model().sites.size() == 1);
   }
   std::vector<std::string> notes = content.notes;
   notes.insert(notes.end(), report.notes.begin(), report.notes.end());

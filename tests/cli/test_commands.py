@@ -68,7 +68,7 @@ class Fit(ToolTest):
         learned = self.result(*fit, "--fix", "kernel.signal_sd", "--bounds", "likelihood.variance=0.05,2", "--hyperprior",
                               "kernel.lengthscale=1,0.5")
         self.assertGreater(learned["learning"]["objective"], learned["learning"]["initial_objective"])
-        by_name = {p["name"]: p for p in learned["learning"]["parameters"]}
+        by_name = learned["learning"]["parameters"]
         self.assertTrue(by_name["kernel.signal_sd"]["fixed"])
         self.assertEqual(by_name["kernel.signal_sd"]["initial"], by_name["kernel.signal_sd"]["value"])
         # The noise of the table has variance 0.01, so the lower bound holds it back.

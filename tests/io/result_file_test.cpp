@@ -115,7 +115,7 @@ TEST(ResultFile, LearningIsReported) {
   const Json result = result_of(conjugate, "exact", &report);
   EXPECT_EQ(result["converged"], false);
   EXPECT_EQ(result["learning"]["evaluations"], 7);
-  EXPECT_EQ(result["learning"]["parameters"][0]["at_bound"], true);
+  EXPECT_EQ(result["learning"]["parameters"]["prior.variance"]["at_bound"], true);
 }
 
 }  // namespace
