@@ -148,7 +148,7 @@ TEST(ProblemFile, RefusalsNameThePath) {
   parts.prior = R"({"type": "precision", "mean": 0, "precision": {}})";
   expect_refused(complaint(parts), "not available yet");
   parts.prior = R"({"type": "normal"})";
-  expect_refused(complaint(parts), "accepted: isotropic, diagonal, dense, gp or none");
+  expect_refused(complaint(parts), "accepted: isotropic, diagonal, dense, gp, additive or none");
 }
 
 TEST(ProblemFile, RefusesBadDesigns) {
