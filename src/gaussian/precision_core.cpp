@@ -1,5 +1,6 @@
 #include "gaussian/precision_core.hpp"
 
+#include "base/parallel_blocks.hpp"
 #include "gaussian/factor_law.hpp"
 #include "linalg/qr.hpp"
 
@@ -152,8 +153,33 @@ LogDeterminant PrecisionCore::half_log_det() const {
   return {half_log_determinant(*lower_) - constant};
 }
 
+void PrecisionCore::find_sparse_variances(Vector& variance) const {
+  // |L^-1 g|^2 as a combination of few columns of L^-1: N L D flops for L entries a row, beside N D^2 of solves.
+  Matrix inverse = *lower_;
+  invert_lower(inverse);
+  const Index d = inverse.rows();
+  parallel_blocks(rows(), row_block, geometry_->threads(), [&](Index begin, Index end) {
+    std::vector<PriorGeometry::Entry> entries;
+    Vector sum(d);
+    for (Index n = begin; n < end; ++n) {
+      geometry_->sparse_row(n, entries);
+      variance(n) = 0.0;
+      if (entries.empty()) continue;
+      const Index first = entries.front().column;
+      sum.tail(d - first).setZero();
+      for (const auto& [column, value] : entries) sum.tail(d - column) += value * inverse.col(column).tail(d - column);
+      variance(n) = sum.tail(d - first).squaredNorm();
+    }
+  });
+}
+
 void PrecisionCore::find_variances(Vector& variance, Vector& share) {
   variance.resize(rows());
+  if (geometry_->has_sparse_rows()) {
+    find_sparse_variances(variance);
+    share = 1.0 - (sites().precision.array() * variance.array());
+    return;
+  }
   for (Index begin = 0; begin < rows(); begin += row_block) {
     const Index end = std::min(rows(), begin + row_block);
     Matrix block = geometry_->whitened_rows(begin, end);

@@ -37,6 +37,7 @@ class PrecisionCore final : public GaussianCore {
   [[nodiscard]] Vector dual(const LatentPoint& at) const override;
 
  private:
+  void find_sparse_variances(Vector& variance) const;
   /// About what rounding leaves uncertain in the eta of a point: the sums of large opposite terms that make it.
   [[nodiscard]] Vector rounding(const LatentPoint& point) const;
   /// |L'u|: how far a point is from the prior's centre, in posterior standard deviations.

@@ -175,6 +175,18 @@ Matrix PriorGeometry::whitened_rows(Index begin, Index end) const {
   return rows;
 }
 
+bool PriorGeometry::has_sparse_rows() const {
+  constexpr double few = 0.1;
+  return rows_are_whitened_ && whitened_.entries().sparse != nullptr &&
+         whitened_.nonzeros() < few * static_cast<double>(whitened_.rows()) * static_cast<double>(whitened_.cols());
+}
+
+void PriorGeometry::sparse_row(Index n, std::vector<Entry>& entries) const {
+  entries.clear();
+  for (SparseMatrix::InnerIterator it(*whitened_.entries().sparse, n); it; ++it)
+    entries.push_back({it.col(), scales() ? root_(it.col()) * it.value() : it.value()});
+}
+
 Matrix PriorGeometry::whitened_gram(const Vector& weights) const {
   Matrix gram = whitened_.gram(weights, threads_);
   if (scales())

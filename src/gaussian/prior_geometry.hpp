@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 namespace gaussmith {
 
@@ -95,6 +96,13 @@ class PriorGeometry {
   [[nodiscard]] Vector whitened_transposed_times(const Vector& x) const;
   /// H R of a dense prior or process.
   [[nodiscard]] const Design& whitened_design() const { return whitened_; }
+  /// Whether G is stored with few entries a row; they are then had one row at a time, columns ascending.
+  struct Entry {
+    Index column;
+    double value;
+  };
+  [[nodiscard]] bool has_sparse_rows() const;
+  void sparse_row(Index n, std::vector<Entry>& entries) const;
   /// R of a dense prior or process, with its pivots.
   [[nodiscard]] const PivotedCholesky& factor() const { return factor_; }
 
