@@ -5,6 +5,8 @@
 #include "gaussmith/report.hpp"
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,12 +31,17 @@ struct PredictionPoints {
   SiteArguments arguments = {};  ///< Row-wise arguments of that likelihood; missing ones keep the model's shared value.
 };
 
-/// Predictions at M points. Latent quantities are of eta, response quantities of a new y.
+/// Predictions at M points. Latent quantities are of eta, response quantities of a new y. Either one Gaussian a point,
+/// or a weighted mixture of such predictions, where every quantity is that of the mixture.
 class Prediction {
  public:
   /// Without a likelihood (null) only latent quantities exist; `missing` says why.
   Prediction(Marginals latent, Sites likelihood, std::string missing = {})
       : latent_(std::move(latent)), likelihood_(std::move(likelihood)), missing_(std::move(missing)) {}
+
+  /// The mixture of predictions of the same points, which may differ in latent moments and in the parameters of one
+  /// likelihood. The weights, one a part, are positive and are scaled to sum to one. Throws InvalidModel.
+  [[nodiscard]] static Prediction mixture(std::vector<Prediction> parts, Vector weights);
 
   [[nodiscard]] const Vector& latent_mean() const { return latent_.mean; }
   [[nodiscard]] const Vector& latent_variance() const { return latent_.variance; }
@@ -54,14 +61,21 @@ class Prediction {
   /// Why they cannot.
   [[nodiscard]] const std::string& missing() const { return missing_; }
   /// The likelihood of the responses with the row-wise arguments of the points; null without response quantities.
+  /// Of a mixture that of its first part: the parts differ in parameters, not in kind.
   [[nodiscard]] const Sites& likelihood() const { return likelihood_; }
+  /// What a mixture consists of; empty for one Gaussian.
+  [[nodiscard]] const std::vector<Prediction>& parts() const { return parts_; }
+  [[nodiscard]] const Vector& part_weights() const { return part_weights_; }  ///< Their sum is one.
 
  private:
   [[nodiscard]] const SiteBlock& response() const;  // Throws InvalidModel with missing().
+  [[nodiscard]] Vector averaged(const std::function<Vector(const Prediction&)>& quantity) const;
 
   Marginals latent_;
   Sites likelihood_;
   std::string missing_;
+  std::vector<Prediction> parts_ = {};
+  Vector part_weights_ = {};
 };
 
 /// The covariance V = S'S + scale^2 (I - P'P) of a constrained Gaussian, S the root and P the complement.
@@ -91,6 +105,19 @@ struct FittedGaussian {
 
   CovarianceRoot covariance;  ///< Root form.
 };
+
+/// One Gaussian of a mixture: the fit at some values of the parameters.
+struct WeightedGaussian {
+  double weight = 1.0;
+  /// What the Gaussians of a mixture differ in, by full name: their priors and sites are otherwise the same.
+  std::map<std::string, double, std::less<>> parameters = {};
+  FittedGaussian fitted;
+};
+
+/// Predictions averaged over a mixture. The Gaussians are taken one at a time: the memory is that of one and of what it
+/// predicts; the time is that of all, O(N^3) each in the covariance form.
+[[nodiscard]] Prediction predict_mixture(const std::vector<WeightedGaussian>& mixture, const PredictionPoints& points,
+                                         int threads = 1);
 
 /// Predicts from a fitted Gaussian. Cheap to copy; const and safe to share between threads.
 class Predictor {

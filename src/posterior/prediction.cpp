@@ -1,5 +1,6 @@
 #include "gaussmith/errors.hpp"
 #include "gaussmith/predict.hpp"
+#include "posterior/prediction_mixture.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +11,25 @@ const SiteBlock& Prediction::response() const {
   return *likelihood_;
 }
 
+Prediction Prediction::mixture(std::vector<Prediction> parts, Vector weights) {
+  check_mixture(parts, weights);
+  weights /= weights.sum();
+  std::vector<const Marginals*> latent;
+  for (const Prediction& part : parts) latent.push_back(&part.latent_);
+  Prediction out(total_moments(latent, weights), parts.front().likelihood_, parts.front().missing_);
+  out.parts_ = std::move(parts);
+  out.part_weights_ = std::move(weights);
+  return out;
+}
+
+Vector Prediction::averaged(const std::function<Vector(const Prediction&)>& quantity) const {
+  Vector out = Vector::Zero(latent_.mean.size());
+  for (std::size_t k = 0; k < parts_.size(); ++k) out += part_weights_(static_cast<Index>(k)) * quantity(parts_[k]);
+  return out;
+}
+
 Vector Prediction::response_mean() const {
+  if (!parts_.empty()) return averaged(&Prediction::response_mean);
   Vector out(latent_.mean.size());
   response().response(0, view(latent_.mean), view(latent_.variance),
                       {.mean = view(out), .variance = {}, .probability = {}});
@@ -18,6 +37,7 @@ Vector Prediction::response_mean() const {
 }
 
 Vector Prediction::response_variance() const {
+  if (!parts_.empty()) return mixture_moments(parts_, part_weights_).variance;
   Vector out(latent_.mean.size());
   response().response(0, view(latent_.mean), view(latent_.variance),
                       {.mean = {}, .variance = view(out), .probability = {}});
@@ -26,6 +46,7 @@ Vector Prediction::response_variance() const {
 
 Vector Prediction::response_probability() const {
   if (response().traits().response != ResponseKind::sign) return {};
+  if (!parts_.empty()) return averaged(&Prediction::response_probability);
   Vector out(latent_.mean.size());
   response().response(0, view(latent_.mean), view(latent_.variance),
                       {.mean = {}, .variance = {}, .probability = view(out)});
@@ -35,14 +56,17 @@ Vector Prediction::response_probability() const {
 Vector Prediction::response_quantile(double level) const {
   if (!(level > 0.0 && level < 1.0))
     throw InvalidOption(fmt::format("a quantile's level must lie strictly between 0 and 1, found {}", level));
+  const SiteBlock& block = response();
+  if (!parts_.empty()) return mixture_quantile(parts_, part_weights_, level);
   Vector out(latent_.mean.size());
-  response().response_quantile(0, view(latent_.mean), view(latent_.variance), level, view(out));
+  block.response_quantile(0, view(latent_.mean), view(latent_.variance), level, view(out));
   return out;
 }
 
 Vector Prediction::response_cdf(const Vector& y) const {
   if (y.size() != latent_.mean.size())
     throw InvalidModel(fmt::format("predict: {} responses for {} points", y.size(), latent_.mean.size()));
+  if (!parts_.empty()) return averaged([&](const Prediction& part) { return part.response_cdf(y); });
   Vector out(y.size());
   response().response_cdf(0, view(latent_.mean), view(latent_.variance), view(y), view(out));
   return out;
@@ -51,6 +75,7 @@ Vector Prediction::response_cdf(const Vector& y) const {
 Vector Prediction::log_density(const Vector& y) const {
   if (y.size() != latent_.mean.size())
     throw InvalidModel(fmt::format("predict: {} responses for {} points", y.size(), latent_.mean.size()));
+  if (!parts_.empty()) return mixture_log_density(parts_, part_weights_, y);
   SiteArguments same;
   for (const SiteParameter& p : response().parameters()) same[p.name] = p.values;
   const Sites at_y = response().with(y, same);
@@ -71,6 +96,7 @@ Vector Prediction::log_density(const Vector& y) const {
 Matrix Prediction::response_samples(int draws, std::uint64_t seed) const {
   if (draws < 1) throw InvalidOption(fmt::format("draws must be at least 1, found {}", draws));
   const SiteBlock& block = response();
+  if (!parts_.empty()) return mixture_samples(parts_, part_weights_, draws, seed);
   Random random(seed);
   Matrix out(latent_.mean.size(), draws);
   Vector eta(latent_.mean.size());
