@@ -5,6 +5,7 @@
 #include "gaussmith/errors.hpp"
 #include "gaussmith/files.hpp"
 #include "gaussmith/infer.hpp"
+#include "gaussmith/integrate.hpp"
 #include "gaussmith/kernel_expression.hpp"
 #include "gaussmith/kernels.hpp"
 #include "gaussmith/learn.hpp"
