@@ -53,6 +53,8 @@ Settings sort_settings(const std::vector<Assignment>& assignments, std::string_v
     const std::string_view owner = owner_of(assignment.name);
     if (owner == "learn") {
       settings.learning.push_back(assignment);
+    } else if (owner == "integrate") {
+      settings.integration.push_back(assignment);
     } else if (owner != assignment.name && is_method(owner)) {
       if (owner != method) {
         throw InvalidOption(fmt::format("--set {}: this is an option of the method {}, but the method is {}",
@@ -140,6 +142,31 @@ LearnOptions learn_options(const Model& model, const LearnArguments& arguments,
           fmt::format("--set {}={}: accepted are learn.tolerance (> 0), learn.max_evaluations (a whole "
                       "number >= 1), learn.restart_spread (> 0) and learn.standard_errors (yes or no)",
                       setting.name, setting.value));
+    }
+  }
+  return options;
+}
+
+IntegrateOptions integrate_options(const LearnOptions& learning, const std::vector<Assignment>& settings) {
+  IntegrateOptions options{.learning = learning};
+  for (const Assignment& setting : settings) {
+    if (setting.name == "integrate.design" &&
+        (setting.value == "auto" || setting.value == "grid" || setting.value == "composite")) {
+      options.design = setting.value == "grid"        ? IntegrationDesign::grid
+                       : setting.value == "composite" ? IntegrationDesign::composite
+                                                      : IntegrationDesign::automatic;
+      continue;
+    }
+    const double value = setting.name == "integrate.design" ? 0.0 : setting.numbers(1, "one number").front();
+    if (setting.name == "integrate.fineness" && value >= 0.1 && value <= 100.0) {
+      options.fineness = value;
+    } else if (setting.name == "integrate.max_fits" && value >= 1.0 && value <= 1e9 && value == std::floor(value)) {
+      options.max_fits = static_cast<int>(value);
+    } else {
+      throw InvalidOption(fmt::format(
+          "--set {}={}: accepted are integrate.design (auto, grid or composite), integrate.fineness (0.1 to "
+          "100) and integrate.max_fits (a whole number >= 1)",
+          setting.name, setting.value));
     }
   }
   return options;

@@ -2,6 +2,7 @@
 // NAME=VALUE options: parameters of the model, options of the method and of learning.
 
 #include "gaussmith/infer.hpp"
+#include "gaussmith/integrate.hpp"
 #include "gaussmith/learn.hpp"
 #include "gaussmith/model.hpp"
 
@@ -32,6 +33,7 @@ struct Settings {
   std::vector<Assignment> parameters;
   std::map<std::string, std::string, std::less<>> method_options;  ///< By full name: laplace.tolerance.
   std::vector<Assignment> learning;                                ///< learn.tolerance and so on.
+  std::vector<Assignment> integration;                             ///< integrate.fineness and so on.
 };
 
 /// Method options are recognised by the name of a method in front; one of another method than `method` is refused.
@@ -54,5 +56,8 @@ struct LearnArguments {
 /// Options of learning from --fix, --bounds, --hyperprior, --restarts and --set learn.*.
 [[nodiscard]] LearnOptions learn_options(const Model& model, const LearnArguments& arguments,
                                          const std::vector<Assignment>& settings);
+
+/// Options of integration from --set integrate.*, around what was learned with these.
+[[nodiscard]] IntegrateOptions integrate_options(const LearnOptions& learning, const std::vector<Assignment>& settings);
 
 }  // namespace gaussmith::app

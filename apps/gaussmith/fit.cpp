@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <memory>
 #include <optional>
 
@@ -31,12 +32,17 @@ struct Prepared {
 struct Fitted {
   std::optional<Learned> learned;
   std::optional<Posterior> inferred;
+  std::optional<Integrated> integrated;
   double seconds = 0.0;
 
   [[nodiscard]] const Posterior& posterior() const { return learned ? learned->posterior : *inferred; }
   [[nodiscard]] const LearnReport* learning() const { return learned ? &learned->report : nullptr; }
+  [[nodiscard]] const Integrated* integration() const { return integrated ? &*integrated : nullptr; }
   [[nodiscard]] bool usable() const { return posterior().report().status != Status::numerical_failure; }
   [[nodiscard]] SavedModel saved(TableCoding coding) const {
+    if (integrated) {
+      return saved_model(*learned, *integrated, std::move(coding));
+    }
     return learned ? saved_model(*learned, std::move(coding)) : saved_model(*inferred, std::move(coding));
   }
 };
@@ -98,6 +104,18 @@ CoreForm core_form(const std::string& name) {
   return name == "covariance" ? CoreForm::covariance : name == "precision" ? CoreForm::precision : CoreForm::automatic;
 }
 
+/// What integration will cost, before it begins.
+void announce(const Learned& learned, int fits, const CommonOptions& common) {
+  if (common.quiet) {
+    return;
+  }
+  const auto free = std::count_if(learned.report.parameters.begin(), learned.report.parameters.end(),
+                                  [](const LearnedParameter& parameter) { return !parameter.fixed; });
+  fmt::print(stderr, "gaussmith: note: integrating over {}: about {} fits, {} x {:.2g} s\n", plural(free, "parameter"),
+             fits, fits, learned.posterior.report().seconds);
+  std::fflush(stderr);
+}
+
 Fitted run_method(const Model& model, const Method& method, const FitArguments& arguments, const Settings& settings,
                   const CommonOptions& common) {
   Fitted fitted;
@@ -106,7 +124,16 @@ Fitted run_method(const Model& model, const Method& method, const FitArguments& 
   Run run = control.run();
   run.form = core_form(arguments.form);
   if (arguments.learn) {
-    fitted.learned = learn(model, method, learn_options(model, arguments.learning, settings.learning), run);
+    const IntegrateOptions options =
+        integrate_options(learn_options(model, arguments.learning, settings.learning), settings.integration);
+    const int fits = arguments.integrate ? integration_fits(model, options) : 0;
+    fitted.learned = learn(model, method, options.learning, run);
+    if (arguments.integrate && fitted.usable()) {
+      announce(*fitted.learned, fits, common);
+      RunControl integrating(common, "integrating, fit");
+      run.progress = integrating.run().progress;
+      fitted.integrated = integrate(*fitted.learned, options, run);
+    }
   } else {
     fitted.inferred = infer(model, method, run);
   }
@@ -114,13 +141,14 @@ Fitted run_method(const Model& model, const Method& method, const FitArguments& 
   return fitted;
 }
 
-std::optional<Scores> training_scores(const Posterior& posterior) {
-  const Model& model = posterior.model();
-  if (model.sites.size() != 1 || posterior.report().status == Status::numerical_failure) {
+std::optional<Scores> training_scores(const Fitted& fitted) {
+  const Model& model = fitted.posterior().model();
+  if (model.sites.size() != 1 || !fitted.usable()) {
     return std::nullopt;
   }
   const Sites& block = model.sites.front();
-  return score(Prediction(posterior.latent(), block), block->responses());
+  return score(fitted.integrated ? fitted.integrated->predict_rows() : Prediction(fitted.posterior().latent(), block),
+               block->responses());
 }
 
 /// Coefficients and effects of groups, where the model has them.
@@ -157,6 +185,10 @@ Outcome judge(const Prepared& prepared, const Fitted& fitted) {
   if (learning != nullptr) {
     outcome.warnings.insert(outcome.warnings.end(), learning->warnings.begin(), learning->warnings.end());
   }
+  if (fitted.integrated) {
+    const auto& said = fitted.integrated->report.warnings;
+    outcome.warnings.insert(outcome.warnings.end(), said.begin(), said.end());
+  }
   if (!report.converged()) {
     outcome.code = exit_not_converged;
     outcome.warnings.push_back("inference did not converge: " + report.message);
@@ -174,6 +206,7 @@ std::string to_json(const Prepared& prepared, const Fitted& fitted, const FitArg
   content.groups = effects.groups;
   content.prediction = prepared.prediction ? &*prepared.prediction : nullptr;
   content.learning = fitted.learning();
+  content.integration = fitted.integration();
   content.leave_one_out = arguments.leave_one_out;
   content.seconds = fitted.seconds;
   content.warnings = prepared.warnings;
@@ -189,7 +222,8 @@ std::string to_text(FitSummary summary, const Fitted& fitted, const FitArguments
   summary.level = arguments.level;
   summary.posterior = &fitted.posterior();
   summary.learning = fitted.learning();
-  summary.training = training_scores(fitted.posterior());
+  summary.integration = fitted.integration();
+  summary.training = training_scores(fitted);
   summary.seconds = fitted.seconds;
   if (arguments.leave_one_out && fitted.usable()) {
     summary.leave_one_out = fitted.posterior().leave_one_out().log_density;
@@ -198,7 +232,8 @@ std::string to_text(FitSummary summary, const Fitted& fitted, const FitArguments
   return summarise(summary);
 }
 
-Outcome run_fit(const FitArguments& arguments, const CommonOptions& common) {
+Outcome run_fit(FitArguments arguments, const CommonOptions& common) {
+  arguments.learn = arguments.learn || arguments.integrate;
   check_usage(arguments);
   std::optional<Problem> problem;
   if (!arguments.problem.empty()) {
@@ -209,6 +244,9 @@ Outcome run_fit(const FitArguments& arguments, const CommonOptions& common) {
   const Method method = make_method(method_name, settings.method_options);
   if (!arguments.learn && !settings.learning.empty()) {
     throw InvalidOption(fmt::format("--set {} has an effect only with --learn", settings.learning.front().name));
+  }
+  if (!arguments.integrate && !settings.integration.empty()) {
+    throw InvalidOption(fmt::format("--set {} has an effect only with --integrate", settings.integration.front().name));
   }
   Prepared prepared =
       problem ? prepare_problem(arguments, std::move(*problem), settings) : prepare_table(arguments, settings);
@@ -256,6 +294,7 @@ Command add_fit(CLI::App& root, CommonOptions& common) {
       "                --learn --restarts 3 --save model.gsm\n"
       "  gaussmith fit --data noisy.csv --target y --likelihood student-t --fix likelihood.nu --learn\n"
       "  gaussmith fit --data noisy.csv --target y --likelihood student-t --method ep --learn --loo\n"
+      "  gaussmith fit --data noisy.csv --target y --likelihood gaussian --integrate --save model.gsm\n"
       "  gaussmith fit --problem problem.json --method laplace --set laplace.tolerance=1e-10 --json");
   return {app, [arguments, &common] { return run_fit(*arguments, common); }};
 }

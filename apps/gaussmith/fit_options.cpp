@@ -93,6 +93,9 @@ void add_inference_options(CLI::App& app, FitArguments& arguments) {
                "NAME=MED,SD");
   add("--restarts", arguments.learning.restarts, "Further starts of learning, drawn from --seed", "COUNT")
       ->check(CLI::Range(0, 100000));
+  app.add_flag("--integrate", arguments.integrate,
+               "Average over the parameters around the learned ones instead of taking those alone; implies --learn")
+      ->group(inference_group);
   add("--form", arguments.form, "Form of the Gaussian core: auto, covariance or precision", "NAME")
       ->check(CLI::IsMember({"auto", "covariance", "precision"}));
 }

@@ -32,6 +32,7 @@ struct FitArguments {
   std::vector<std::string> set;
   bool learn = false;
   LearnArguments learning;
+  bool integrate = false;  ///< Implies learning.
   std::string form = "auto";
   std::string save;
   std::string coefficients;  ///< Where to write them as CSV.

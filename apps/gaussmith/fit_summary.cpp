@@ -202,6 +202,34 @@ std::string group_table(const FitSummary& summary) {
   return out;
 }
 
+std::string integration_lines(const Integrated& integrated, bool one_block) {
+  const IntegrationReport& report = integrated.report;
+  std::string out;
+  line(out, "Integration",
+       fmt::format("{}; {} with an effective number of {:.3g}", report.message,
+                   plural(static_cast<std::int64_t>(integrated.points.size()), "point"), report.effective));
+  line(out, "",
+       fmt::format("log evidence {:.6f} ({})", integrated.log_evidence,
+                   report.proper ? "parameters integrated out under their hyperpriors"
+                                 : "log of the integral over the parameters on their scales; no evidence without "
+                                   "hyperpriors on all of them"));
+  if (!integrated.parameters.empty()) {
+    line(out, "", "posterior mean and standard deviation of the log parameter, 95 % interval of the parameter");
+  }
+  std::size_t shown = 0;
+  for (const IntegratedParameter& parameter : integrated.parameters) {
+    if (shown++ == most_parameters) {
+      out += fmt::format("  ... and {} more (all with --json)\n", integrated.parameters.size() - most_parameters);
+      break;
+    }
+    const bool short_name = one_block && parameter.name.starts_with("sites[0].");
+    const std::string name = short_name ? "likelihood." + parameter.name.substr(9) : parameter.name;
+    out += fmt::format("  {:<28} {:>10.4g}  +- {:<10.3g} {:.4g} to {:.4g}{}\n", name, parameter.mean, parameter.sd,
+                       parameter.lower, parameter.upper, parameter.identified ? "" : "  NOT IDENTIFIED");
+  }
+  return out;
+}
+
 /// How well the rows predict one another.
 std::string left_out_line(const Vector& log_density) {
   const RowTotal sum = row_total(log_density);
@@ -342,6 +370,9 @@ std::string summarise(const FitSummary& summary) {
   if (const std::string table = parameter_table(summary); !table.empty()) {
     line(out, "Parameters", summary.learning != nullptr ? "start -> learned" : "as given");
     out += table;
+  }
+  if (summary.integration != nullptr) {
+    out += integration_lines(*summary.integration, posterior.model().sites.size() == 1);
   }
   if (report.status != Status::numerical_failure) {
     out += coefficient_table(summary);

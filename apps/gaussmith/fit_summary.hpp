@@ -2,6 +2,7 @@
 // What `fit` tells people.
 
 #include "gaussmith/infer.hpp"
+#include "gaussmith/integrate.hpp"
 #include "gaussmith/learn.hpp"
 #include "gaussmith/scores.hpp"
 #include "gaussmith/table_model.hpp"
@@ -21,6 +22,7 @@ struct FitSummary {
   double level = 0.95;  ///< Of the coefficients' intervals.
   const Posterior* posterior = nullptr;
   const LearnReport* learning = nullptr;
+  const Integrated* integration = nullptr;
   std::optional<Scores> training;
   std::optional<Vector> leave_one_out;  ///< Log predictive density of each row given the others, where asked for.
   double seconds = 0.0;

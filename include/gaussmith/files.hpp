@@ -2,6 +2,7 @@
 // Files that programs exchange: problems in, results out, and saved models. docs/formats.md states every field.
 
 #include "gaussmith/infer.hpp"
+#include "gaussmith/integrate.hpp"
 #include "gaussmith/learn.hpp"
 #include "gaussmith/model.hpp"
 #include "gaussmith/predict.hpp"
@@ -63,6 +64,7 @@ struct GroupEffects {
 struct ResultContent {
   const PredictionRequest* prediction = nullptr;
   const LearnReport* learning = nullptr;
+  const Integrated* integration = nullptr;  ///< Its averages stand in for those of the posterior.
   bool leave_one_out = false;              ///< Add leave-one-out predictions.
   std::optional<double> seconds;           ///< Whole run; the report's own by default.
   std::vector<std::string> warnings = {};  ///< Besides those of the report.
@@ -80,6 +82,8 @@ struct ResultContent {
 /// Everything that prediction from a new table needs, without the training table.
 struct SavedModel {
   FittedGaussian fitted;
+  /// The fits of an integration over the parameters; predictions are averaged over them. Empty: `fitted` predicts.
+  std::vector<WeightedGaussian> integration = {};
   std::string library_version = {};  ///< Of the library that wrote it.
   std::string method;
   Evidence log_evidence = {};

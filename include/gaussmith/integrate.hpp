@@ -70,8 +70,9 @@ struct Integrated {
   [[nodiscard]] std::vector<WeightedGaussian> mixture() const;
 };
 
-/// About how many fits integrate() will make: known before any work.
-[[nodiscard]] int integration_fits(const Learned& learned, const IntegrateOptions& options = {});
+/// About how many fits integrate() will make around what learn() finds for this model: known before any work. Throws
+/// InvalidOption for options that do not suit.
+[[nodiscard]] int integration_fits(const Model& model, const IntegrateOptions& options = {});
 
 /// Integrates around the learned parameters with the method that learned them. Throws InvalidOption for options that
 /// do not suit; numerical trouble is in the report.

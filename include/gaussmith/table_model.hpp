@@ -96,6 +96,8 @@ struct TableModel {
 /// What save_model() keeps of a fit.
 [[nodiscard]] SavedModel saved_model(const Posterior& posterior, TableCoding coding);
 [[nodiscard]] SavedModel saved_model(const Learned& learned, TableCoding coding);
+/// The learned model with the points of the integration around it.
+[[nodiscard]] SavedModel saved_model(const Learned& learned, const Integrated& integrated, TableCoding coding);
 
 // --- Coefficients ---
 

@@ -137,13 +137,14 @@ SiteArguments read_arguments(const JsonNode& node, const SiteBlock& block, Index
   return arguments;
 }
 
-/// A parameter written by row but the same in all rows holds for new rows, too. Censoring describes how an old response
+/// A parameter written by row but the same in all rows holds for new rows, too; one written as a single number is the
+/// model's, which may be learned. Censoring describes how an old response
 /// was recorded and does not.
 SiteArguments complete_arguments(const SiteBlock& block, SiteArguments given) {
   for (const auto& parameter : block.parameters()) {
     const SiteArgumentInfo* info = find_argument(block, parameter.name);
     const bool recording = info != nullptr && info->role == ArgumentRole::censoring;
-    if (!recording && (parameter.values.array() == parameter.values[0]).all()) {
+    if (!recording && parameter.values.size() > 1 && (parameter.values.array() == parameter.values[0]).all()) {
       given.try_emplace(parameter.name, one(parameter.values[0]));
     }
   }
@@ -154,7 +155,7 @@ SiteArguments complete_arguments(const SiteBlock& block, SiteArguments given) {
 void check_responses(const JsonNode& y, const SiteBlock& block, const PredictionRequest& request) {
   SiteArguments arguments = request.points.arguments;
   for (const auto& parameter : block.parameters()) {
-    if (arguments.contains(parameter.name)) {
+    if (arguments.contains(parameter.name) || parameter.values.size() == 1) {
       continue;
     }
     const SiteArgumentInfo* info = find_argument(block, parameter.name);

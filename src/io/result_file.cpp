@@ -47,8 +47,7 @@ Json gradient(const Posterior& posterior, const std::vector<Parameter>& all) {
   return out;
 }
 
-Json prediction(const Posterior& posterior, const PredictionRequest& request, std::vector<std::string>& warnings) {
-  const Prediction predicted = posterior.predict(request.points);
+Json prediction(const Prediction& predicted, const PredictionRequest& request, std::vector<std::string>& warnings) {
   Json out;
   out["latent_mean"] = number_array(predicted.latent_mean());
   out["latent_variance"] = number_array(predicted.latent_variance());
@@ -125,6 +124,38 @@ Json random_effects(const std::vector<GroupEffects>& groups) {
   return out;
 }
 
+Json integration(const Integrated& integrated, bool one_block) {
+  Json out;
+  out["points"] = Json::array();
+  out["weights"] = Json::array();
+  for (const IntegrationPoint& point : integrated.points) {
+    Json values = Json::object();
+    for (const auto& [name, value] : point.gaussian.parameters) {
+      put(values, name, value, one_block);
+    }
+    out["points"].push_back(std::move(values));
+    out["weights"].push_back(point.gaussian.weight);
+  }
+  const IntegrationReport& report = integrated.report;
+  out["log_evidence"] = integrated.log_evidence;
+  out["proper"] = report.proper;
+  out["parameters"] = Json::array();
+  for (const IntegratedParameter& parameter : integrated.parameters) {
+    out["parameters"].push_back({{"name", parameter.name},
+                                 {"mean", parameter.mean},
+                                 {"sd", parameter.sd},
+                                 {"lower", parameter.lower},
+                                 {"upper", parameter.upper},
+                                 {"identified", parameter.identified}});
+  }
+  out["status"] = std::string(to_string(report.status));
+  out["message"] = report.message;
+  out["fits"] = report.fits;
+  out["failed"] = report.failed;
+  out["effective"] = report.effective;
+  return out;
+}
+
 /// One line a field: a result stays readable although its arrays are long.
 std::string write_fields(const Json& fields) {
   std::string text = "{";
@@ -144,12 +175,17 @@ std::string result_json(const Posterior& posterior, const ResultContent& content
   const std::vector<Parameter> all = posterior.model().parameters();
   // After a numerical failure there is no Gaussian to ask.
   const bool usable = report.status != Status::numerical_failure;
+  const Integrated* integrated =
+      content.integration != nullptr && !content.integration->points.empty() ? content.integration : nullptr;
   const bool learned = content.learning == nullptr || content.learning->status == Status::converged;
 
   std::vector<std::string> warnings = report.warnings;
   warnings.insert(warnings.end(), content.warnings.begin(), content.warnings.end());
   if (content.learning != nullptr) {
     warnings.insert(warnings.end(), content.learning->warnings.begin(), content.learning->warnings.end());
+  }
+  if (integrated != nullptr) {
+    warnings.insert(warnings.end(), integrated->report.warnings.begin(), integrated->report.warnings.end());
   }
   if (!report.converged()) {
     warnings.push_back("inference did not converge: " + report.message);
@@ -164,12 +200,15 @@ std::string result_json(const Posterior& posterior, const ResultContent& content
   out["converged"] = report.converged() && learned;
   out["iterations"] = report.iterations;
   out["seconds"] = content.seconds.value_or(report.seconds);
-  out["weights"] = usable ? moments(posterior.weights()) : Json();
-  out["latent"] = usable ? moments(posterior.latent()) : Json();
+  out["weights"] = usable ? moments(integrated != nullptr ? integrated->weights : posterior.weights()) : Json();
+  out["latent"] = usable ? moments(integrated != nullptr ? integrated->latent : posterior.latent()) : Json();
   out["parameters"] = parameters(posterior, all);
   out["gradient"] = usable ? gradient(posterior, all) : Json();
   if (content.prediction != nullptr) {
-    out["prediction"] = usable ? prediction(posterior, *content.prediction, warnings) : Json();
+    const PredictionRequest& request = *content.prediction;
+    out["prediction"] = !usable                 ? Json()
+                        : integrated != nullptr ? prediction(integrated->predict(request.points), request, warnings)
+                                                : prediction(posterior.predict(request.points), request, warnings);
   }
   if (!content.coefficients.empty()) {
     out["coefficients"] = coefficients(content.coefficients);
@@ -200,6 +239,9 @@ std::string result_json(const Posterior& posterior, const ResultContent& content
   put_event_counts(posterior.model(), out);
   if (content.learning != nullptr) {
     out["learning"] = learning(*content.learning, posterior.model().sites.size() == 1);
+  }
+  if (integrated != nullptr) {
+    out["integration"] = integration(*integrated, posterior.model().sites.size() == 1);
   }
   std::vector<std::string> notes = content.notes;
   notes.insert(notes.end(), report.notes.begin(), report.notes.end());

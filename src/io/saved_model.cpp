@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <typeinfo>
 #include <utility>
@@ -270,13 +271,25 @@ void put_root_form(const FittedGaussian& fitted, Json& out) {
   out["whitened"] = fitted.covariance.whitened;
 }
 
-void put_covariance_form(const FittedGaussian& fitted, Json& out) {
+void put_covariance_form(const FittedGaussian& fitted, bool with_design, Json& out) {
   require_finite(fitted.dual, "posterior mean");
   require_finite(fitted.precision, "site precisions");
   out["form"] = "covariance";
-  out["design"] = design_json(fitted.design);
+  if (with_design) {
+    out["design"] = design_json(fitted.design);
+  }
   out["precision"] = vector_json(fitted.precision);
   out["dual"] = vector_json(fitted.dual);
+}
+
+void put_form(const FittedGaussian& fitted, bool with_design, Json& out) {
+  if (fitted.form == CoreForm::precision) {
+    put_precision_form(fitted, out);
+  } else if (fitted.form == CoreForm::root) {
+    put_root_form(fitted, out);
+  } else {
+    put_covariance_form(fitted, with_design, out);
+  }
 }
 
 void put_fitted(const FittedGaussian& fitted, Json& out) {
@@ -285,13 +298,26 @@ void put_fitted(const FittedGaussian& fitted, Json& out) {
     out["sites"].push_back(block_json(*fitted.sites[b], fitted.row_arguments[b]));
   }
   out["prior"] = prior_json(fitted.prior);
-  if (fitted.form == CoreForm::precision) {
-    put_precision_form(fitted, out);
-  } else if (fitted.form == CoreForm::root) {
-    put_root_form(fitted, out);
-  } else {
-    put_covariance_form(fitted, out);
+  put_form(fitted, true, out);
+}
+
+/// Prior and sites of a point are the model's with other parameters; the design of the rows is the model's own.
+Json integration_json(const SavedModel& model) {
+  Json out = Json::array();
+  for (const WeightedGaussian& point : model.integration) {
+    if (!(point.weight > 0.0) || !std::isfinite(point.weight)) {
+      throw InvalidModel(fmt::format("a weight of the integration is {}; it must be positive", point.weight));
+    }
+    Json entry;
+    entry["weight"] = point.weight;
+    entry["parameters"] = Json::object();
+    for (const auto& [name, value] : point.parameters) {
+      entry["parameters"][name] = value;
+    }
+    put_form(point.fitted, model.fitted.form != CoreForm::covariance, entry);
+    out.push_back(std::move(entry));
   }
+  return out;
 }
 
 // --- Reading ---
@@ -376,22 +402,13 @@ void check_prior(const JsonNode& node, const Prior& prior) {
   }
 }
 
-FittedGaussian read_fitted(const JsonNode& root) {
-  FittedGaussian fitted;
-  fitted.prior = read_prior(root.at("prior"));
+/// The Gaussian itself; rows without a design of their own have the given one.
+void read_form(const JsonNode& root, const Design* design, FittedGaussian& fitted) {
   const Index dimension = dimension_of(fitted.prior);
-  check_prior(root.at("prior"), fitted.prior);
-  const JsonNode blocks = root.at("sites");
-  for (std::size_t b = 0; b < blocks.array_size(); ++b) {
-    read_block(blocks.element(b), fitted);
-  }
-  if (fitted.sites.empty()) {
-    blocks.fail("expected at least one block of sites");
-  }
   const JsonNode form = root.at("form");
   if (form.text() == "covariance") {
     fitted.form = CoreForm::covariance;
-    fitted.design = read_design(root.at("design"), dimension);
+    fitted.design = design != nullptr && !root.has("design") ? *design : read_design(root.at("design"), dimension);
     const Index rows = fitted.design.sized(dimension).rows();
     fitted.precision = root.at("precision").numbers(rows);
     fitted.dual = root.at("dual").numbers(rows);
@@ -413,7 +430,48 @@ FittedGaussian read_fitted(const JsonNode& root) {
   } else {
     form.fail("expected \"covariance\", \"precision\" or \"root\"");
   }
+}
+
+FittedGaussian read_fitted(const JsonNode& root) {
+  FittedGaussian fitted;
+  fitted.prior = read_prior(root.at("prior"));
+  check_prior(root.at("prior"), fitted.prior);
+  const JsonNode blocks = root.at("sites");
+  for (std::size_t b = 0; b < blocks.array_size(); ++b) {
+    read_block(blocks.element(b), fitted);
+  }
+  if (fitted.sites.empty()) {
+    blocks.fail("expected at least one block of sites");
+  }
+  read_form(root, nullptr, fitted);
   return fitted;
+}
+
+WeightedGaussian read_point(const JsonNode& node, const FittedGaussian& shared) {
+  node.expect_fields({"weight", "parameters", "form", "design", "precision", "dual", "coordinates", "factor", "root",
+                      "complement", "scale", "whitened"});
+  WeightedGaussian point;
+  point.weight = node.at("weight").number();
+  if (!(point.weight > 0.0)) {
+    node.at("weight").fail(fmt::format("expected a positive number, found {}", point.weight));
+  }
+  const JsonNode parameters = node.at("parameters");
+  if (!parameters.json().is_object()) {
+    parameters.fail("expected an object");
+  }
+  for (const auto& entry : parameters.json().items()) {
+    point.parameters[entry.key()] = parameters.at(entry.key()).number();
+  }
+  point.fitted.row_arguments = shared.row_arguments;
+  try {
+    const Model model = Model{.prior = shared.prior, .sites = shared.sites}.with_parameters(point.parameters);
+    point.fitted.prior = model.prior;
+    point.fitted.sites = model.sites;
+  } catch (const InvalidInput& error) {
+    parameters.fail(error.what());
+  }
+  read_form(node, shared.form == CoreForm::covariance ? &shared.design : nullptr, point.fitted);
+  return point;
 }
 
 FeatureColumn read_feature_column(const JsonNode& node) {
@@ -651,6 +709,9 @@ std::string format_saved_model(const SavedModel& model) {
   out["converged"] = model.converged;
   put_coding(model.coding, out);
   put_fitted(model.fitted, out);
+  if (!model.integration.empty()) {
+    out["integration"] = integration_json(model);
+  }
   const std::string payload = out.dump() + "\n";
   std::string text = fmt::format("{} {} {}\n", model_format, checksum_hex(payload), payload.size()) + payload;
   if (text.size() > max_model_bytes) {
@@ -692,7 +753,8 @@ SavedModel parse_saved_model(std::string_view text, std::string_view name) {
                       "fixed",
                       "centres",
                       "groups",
-                      "constant"});
+                      "constant",
+                      "integration"});
   SavedModel model;
   model.library_version = root.at("library_version").text();
   model.method = root.at("method").text();
@@ -702,6 +764,11 @@ SavedModel parse_saved_model(std::string_view text, std::string_view name) {
   model.converged = root.at("converged").boolean();
   model.coding = read_coding(root);
   model.fitted = read_fitted(root);
+  if (const auto points = root.find("integration")) {
+    for (std::size_t k = 0; k < points->array_size(); ++k) {
+      model.integration.push_back(read_point(points->element(k), model.fitted));
+    }
+  }
   check_shapes(root, model);
   return model;
 }

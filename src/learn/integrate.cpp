@@ -33,17 +33,6 @@ bool takes_grid(Index dimension, IntegrationDesign design) {
          (design == IntegrationDesign::automatic && dimension <= most_for_automatic_grid);
 }
 
-void check_options(const IntegrateOptions& options, Index dimension) {
-  if (!(options.fineness > 0.0) || !std::isfinite(options.fineness))
-    throw InvalidOption(fmt::format("the fineness of integration must be positive, found {}", options.fineness));
-  if (options.max_fits < 1)
-    throw InvalidOption(fmt::format("max_fits of integration must be at least 1, found {}", options.max_fits));
-  if (options.design == IntegrationDesign::grid && dimension > most_for_grid)
-    throw InvalidOption(
-        fmt::format("a grid over {} parameters is too large; up to {} are accepted, else the composite design",
-                    dimension, most_for_grid));
-}
-
 /// Fits that find the axes, and those of the design.
 int fits_needed(Index dimension, const IntegrateOptions& options) {
   if (dimension == 0) return 0;
@@ -54,6 +43,21 @@ int fits_needed(Index dimension, const IntegrateOptions& options) {
   else
     fits += static_cast<double>(composite_design(dimension).weights.size() - 1);
   return static_cast<int>(std::min(std::round(fits), 1e9));
+}
+
+void check_options(const IntegrateOptions& options, Index dimension) {
+  if (!(options.fineness > 0.0) || !std::isfinite(options.fineness))
+    throw InvalidOption(fmt::format("the fineness of integration must be positive, found {}", options.fineness));
+  if (options.max_fits < 1)
+    throw InvalidOption(fmt::format("max_fits of integration must be at least 1, found {}", options.max_fits));
+  if (options.design == IntegrationDesign::grid && dimension > most_for_grid)
+    throw InvalidOption(
+        fmt::format("a grid over {} parameters is too large; up to {} are accepted, else the composite design",
+                    dimension, most_for_grid));
+  if (!takes_grid(dimension, options.design) && fits_needed(dimension, options) > options.max_fits)
+    throw InvalidOption(fmt::format(
+        "integration over {} parameters takes {} fits, more than max_fits = {}; fix some of them or raise it",
+        dimension, fits_needed(dimension, options), options.max_fits));
 }
 
 /// One call of integrate().
@@ -76,10 +80,6 @@ class Integration {
       return std::move(out_);
     }
     const bool grid = takes_grid(dimension_, options_.design);
-    if (!grid && fits_needed(dimension_, options_) > options_.max_fits)
-      throw InvalidOption(fmt::format(
-          "integration over {} parameters takes {} fits, above max_fits = {}; fix some parameters or raise it",
-          dimension_, fits_needed(dimension_, options_), options_.max_fits));
     if (dimension_ == 0) {
       keep(Vector(0), target_.at_mode(), 0.0);
       out_.report.message = "no parameter is free to integrate over";
@@ -242,13 +242,10 @@ class Integration {
 
 }  // namespace
 
-int integration_fits(const Learned& learned, const IntegrateOptions& options) {
-  const auto& all = learned.report.parameters;
-  const auto free =
-      static_cast<Index>(std::count_if(all.begin(), all.end(), [](const LearnedParameter& p) { return !p.fixed; }));
+int integration_fits(const Model& model, const IntegrateOptions& options) {
+  const auto free = static_cast<Index>(free_parameters(model, options.learning).size());
   check_options(options, free);
-  const int needed = fits_needed(free, options);
-  return takes_grid(free, options.design) ? std::min(needed, options.max_fits) : needed;
+  return std::min(fits_needed(free, options), options.max_fits);
 }
 
 Integrated integrate(const Learned& learned, const IntegrateOptions& options, const Run& run) {

@@ -599,4 +599,10 @@ SavedModel saved_model(const Learned& learned, TableCoding coding) {
   return saved;
 }
 
+SavedModel saved_model(const Learned& learned, const Integrated& integrated, TableCoding coding) {
+  SavedModel saved = saved_model(learned, std::move(coding));
+  saved.integration = integrated.mixture();
+  return saved;
+}
+
 }  // namespace gaussmith

@@ -128,8 +128,10 @@ TablePrediction predict_table(const SavedModel& model, Table table, const TableP
   std::vector<Column> kept = kept_columns(coding, options.keep, complete.table, notes);
   const PredictionPoints points = points_of(model, complete.table, options, warnings);
   const Vector responses = options.observed ? coding.target.encode(complete.table) : Vector();
-  const Predictor predictor(model.fitted, options.threads);
-  return {predictor.predict(points, options.threads),
+  Prediction prediction = model.integration.empty()
+                              ? Predictor(model.fitted, options.threads).predict(points, options.threads)
+                              : predict_mixture(model.integration, points, options.threads);
+  return {std::move(prediction),
           std::move(complete.rows),
           coding.target,
           responses,

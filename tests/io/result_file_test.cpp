@@ -118,5 +118,57 @@ TEST(ResultFile, LearningIsReported) {
   EXPECT_EQ(result["learning"]["parameters"]["prior.variance"]["at_bound"], true);
 }
 
+TEST(ResultFile, PredictionsHaveTheLearnedNoiseNotThatOfTheProblem) {
+  const Problem problem = parse_problem(R"({"format": "gaussmith-problem/1",
+    "prior": {"type": "isotropic", "dim": 1, "variance": 1}, "design": {"type": "dense", "rows": [[1], [2], [3]]},
+    "sites": [{"type": "gaussian", "y": [1, 2.5, 2], "variance": 30}],
+    "predict": {"design": {"type": "dense", "rows": [[1]]}}})",
+                                        "p.json");
+  const Learned learned = learn(problem.model, Exact{}, {.fixed = {"prior.variance"}});
+  const Json result = Json::parse(result_json(learned.posterior, {.prediction = &*problem.prediction}));
+  EXPECT_LT(result["parameters"]["likelihood.variance"], 5.0);
+  EXPECT_NEAR(
+      result["prediction"]["variance"][0].get<double>() - result["prediction"]["latent_variance"][0].get<double>(),
+      result["parameters"]["likelihood.variance"].get<double>(), 1e-12);
+}
+
+TEST(ResultFile, AnIntegrationGivesTheAveragesAndItsPoints) {
+  const Problem problem = parse_problem(conjugate, "p.json");
+  const LearnOptions learning{.hyperpriors = {{"prior.variance", {2.0, 1.0}}, {"sites[0].variance", {0.5, 1.0}}}};
+  const Learned learned = learn(problem.model, Exact{}, learning);
+  const Integrated integrated = integrate(learned, {.learning = learning});
+  const Json result = Json::parse(
+      result_json(learned.posterior,
+                  {.prediction = &*problem.prediction, .learning = &learned.report, .integration = &integrated}));
+  const Json& part = result["integration"];
+  ASSERT_EQ(part["points"].size(), integrated.points.size());
+  // Everything by hand: w given the parameters is conjugate, and the weights are those of the file.
+  double total = 0.0, mean = 0.0, second = 0.0, density = 0.0;
+  for (std::size_t k = 0; k < part["points"].size(); ++k) {
+    const double weight = part["weights"][k];
+    const double prior = part["points"][k]["prior.variance"];
+    const double noise = part["points"][k]["likelihood.variance"];
+    EXPECT_EQ(part["points"][k]["sites[0].variance"], noise);
+    const double v = 1.0 / (1.0 / prior + 1.0 / noise);
+    const double m = v * 2.0 / noise;
+    const double spread = 4.0 * v + noise;
+    total += weight;
+    mean += weight * m;
+    second += weight * (v + m * m);
+    density += weight * std::exp(-2.0 * m * m / spread) / std::sqrt(2.0 * M_PI * spread);
+  }
+  EXPECT_NEAR(total, 1.0, 1e-12);
+  EXPECT_NEAR(result["weights"]["mean"][0].get<double>(), mean, 1e-12);
+  EXPECT_NEAR(result["weights"]["variance"][0].get<double>(), second - mean * mean, 1e-12);
+  EXPECT_NEAR(result["latent"]["mean"][0].get<double>(), mean + 1.0, 1e-12);
+  EXPECT_NEAR(result["prediction"]["latent_mean"][0].get<double>(), 2.0 * mean, 1e-10);
+  EXPECT_NEAR(result["prediction"]["log_density"][0].get<double>(), std::log(density), 1e-9);
+  EXPECT_EQ(part["proper"], true);
+  EXPECT_EQ(part["log_evidence"], integrated.log_evidence);
+  EXPECT_EQ(part["parameters"][0]["name"], "prior.variance");
+  EXPECT_LT(part["parameters"][0]["lower"].get<double>(), part["parameters"][0]["upper"].get<double>());
+  EXPECT_EQ(result["log_evidence"], learned.posterior.log_evidence().value);
+}
+
 }  // namespace
 }  // namespace gaussmith

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <map>
 #include <string>
+#include <variant>
 
 namespace gaussmith {
 namespace {
@@ -70,6 +72,53 @@ TEST(SavedModelFile, WritingWhatWasReadGivesTheSameBytes) {
   }
 }
 
+/// A model with two points of an integration, fitted with other parameters than its own.
+SavedModel with_points(SavedModel model, const Problem& problem, const Run& run,
+                       const std::map<std::string, double, std::less<>>& values) {
+  for (const double weight : {0.75, 0.25}) {
+    std::map<std::string, double, std::less<>> at = values;
+    for (auto& [name, value] : at) value *= 1.0 + weight / 3.0;
+    const Posterior q = infer(problem.model.with_parameters(at), Laplace{}, run);
+    model.integration.push_back({weight, at, q.fitted()});
+  }
+  return model;
+}
+
+TEST(SavedModelFile, PointsOfAnIntegrationPredictTheSameAfterReading) {
+  gaussmith::Run precision;
+  precision.form = CoreForm::precision;
+  const Problem gp = problem_of(process, "");
+  const Problem linear = linear_problem();
+  const SavedModel models[] = {
+      with_points(process_model(), gp, {}, {{"kernel.terms[0].lengthscale", 0.7}, {"sites[0].scale", 0.3}}),
+      with_points(linear_model(), linear, precision, {{"prior.variance", 3.0}}),
+      // Points in another form than the model itself.
+      with_points(process_model(), gp, precision, {{"sites[0].scale", 0.3}}),
+      with_points(linear_model(), linear, {.form = CoreForm::covariance}, {{"sites[0].nu", 4.0}})};
+  for (const SavedModel& model : models) {
+    const std::string text = format_saved_model(model);
+    const SavedModel read = parse_saved_model(text, "m.gsm");
+    EXPECT_EQ(format_saved_model(read), text);
+    ASSERT_EQ(read.integration.size(), 2U);
+    PredictionPoints points;
+    if (std::holds_alternative<GaussianProcess>(model.fitted.prior))
+      points.inputs = Matrix::Constant(2, 1, 0.4);
+    else
+      points.design = Matrix(Matrix::Constant(2, 2, 0.4));
+    const Prediction a = predict_mixture(model.integration, points);
+    const Prediction b = predict_mixture(read.integration, points);
+    EXPECT_EQ(a.latent_mean(), b.latent_mean());
+    EXPECT_EQ(a.response_variance(), b.response_variance());
+    EXPECT_EQ(a.part_weights(), b.part_weights());
+    // The fit of the model itself says something else.
+    EXPECT_GT((Predictor(model.fitted).predict(points).response_variance() - b.response_variance()).norm(), 1e-6);
+  }
+  // Inputs and design are written once.
+  const std::string text = format_saved_model(models[0]);
+  EXPECT_EQ(text.find("\"inputs\""), text.rfind("\"inputs\""));
+  EXPECT_EQ(text.find("\"design\""), text.rfind("\"design\""));
+}
+
 std::string saving_complaint(const SavedModel& model) {
   try {
     (void)format_saved_model(model);
@@ -98,6 +147,26 @@ TEST(SavedModelFile, WhatCannotBeReadIsNotWritten) {
   SavedModel no_such_argument = process_model();
   no_such_argument.coding.argument_columns["weight"] = "w";
   EXPECT_NE(saving_complaint(no_such_argument).find("weight"), std::string::npos) << saving_complaint(no_such_argument);
+}
+
+TEST(SavedModelFile, PointsThatDoNotSuitAreRefusedByName) {
+  const Problem gp = problem_of(process, "");
+  const SavedModel good = with_points(process_model(), gp, {}, {{"sites[0].scale", 0.3}});
+  SavedModel bad = good;
+  bad.integration[1].weight = 0.0;
+  EXPECT_NE(saving_complaint(bad).find("weight"), std::string::npos) << saving_complaint(bad);
+  bad = good;
+  bad.integration[1].parameters = {{"kernel.nothing", 1.0}};
+  std::string message = complaint(format_saved_model(bad));
+  EXPECT_NE(message.find("integration[1].parameters: there is no parameter kernel.nothing"), std::string::npos)
+      << message;
+  bad.integration[1].parameters = {{"sites[0].scale", -1.0}};
+  message = complaint(format_saved_model(bad));
+  EXPECT_NE(message.find("m.gsm: integration[1].parameters: "), std::string::npos) << message;
+  bad = good;
+  bad.integration[0].fitted.dual.conservativeResize(2);
+  message = complaint(format_saved_model(bad));
+  EXPECT_NE(message.find("m.gsm: integration[0].dual"), std::string::npos) << message;
 }
 
 TEST(SavedModelFile, KeepsEveryField) {

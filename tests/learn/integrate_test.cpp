@@ -171,8 +171,8 @@ void expect_dense(const Case& c) {
   const Prediction at_mode = learned.posterior.predict(c.points);
   EXPECT_GT(largest_error(at_mode.latent_mean(), at_mode.latent_variance(), truth.latent), 0.05);
   // What was announced is about what was done.
-  EXPECT_LT(integrated.report.fits, 2 * integration_fits(learned, {.learning = c.learning}));
-  EXPECT_GT(2 * integrated.report.fits, integration_fits(learned, {.learning = c.learning}));
+  EXPECT_LT(integrated.report.fits, 2 * integration_fits(c.model, {.learning = c.learning}));
+  EXPECT_GT(2 * integrated.report.fits, integration_fits(c.model, {.learning = c.learning}));
 }
 
 TEST(Integrate, AgreesWithADenseGridOverOneParameter) { expect_dense(one_parameter()); }
@@ -324,9 +324,10 @@ TEST(Integrate, TakesNoFreeParametersAndRefusesSenselessOptions) {
   EXPECT_EQ(integrated.report.fits, 0);
   EXPECT_EQ(integrated.log_evidence, learned.posterior.log_evidence().value);
   EXPECT_EQ(integrated.latent.mean, learned.posterior.latent().mean);
-  EXPECT_EQ(integration_fits(learned, {.learning = fixed}), 0);
+  EXPECT_EQ(integration_fits(c.model, {.learning = fixed}), 0);
   EXPECT_THROW((void)integrate(learned, {.fineness = 0.0}), InvalidOption);
   EXPECT_THROW((void)integrate(learned, {.max_fits = 0}), InvalidOption);
+  EXPECT_THROW((void)integration_fits(c.model, {.design = IntegrationDesign::composite, .max_fits = 5}), InvalidOption);
 }
 
 }  // namespace
