@@ -141,14 +141,13 @@ Fitted run_method(const Model& model, const Method& method, const FitArguments& 
   return fitted;
 }
 
-std::optional<Scores> training_scores(const Fitted& fitted) {
-  const Model& model = fitted.posterior().model();
-  if (model.sites.size() != 1 || !fitted.usable()) {
+std::optional<Scores> training_scores(const Posterior& posterior) {
+  const Model& model = posterior.model();
+  if (model.sites.size() != 1 || posterior.report().status == Status::numerical_failure) {
     return std::nullopt;
   }
   const Sites& block = model.sites.front();
-  return score(fitted.integrated ? fitted.integrated->predict_rows() : Prediction(fitted.posterior().latent(), block),
-               block->responses());
+  return score(Prediction(posterior.latent(), block), block->responses());
 }
 
 /// Coefficients and effects of groups, where the model has them.
@@ -223,7 +222,7 @@ std::string to_text(FitSummary summary, const Fitted& fitted, const FitArguments
   summary.posterior = &fitted.posterior();
   summary.learning = fitted.learning();
   summary.integration = fitted.integration();
-  summary.training = training_scores(fitted);
+  summary.training = training_scores(fitted.posterior());
   summary.seconds = fitted.seconds;
   if (arguments.leave_one_out && fitted.usable()) {
     summary.leave_one_out = fitted.posterior().leave_one_out().log_density;

@@ -218,13 +218,14 @@ class Integration {
     const bool at_bound = axes_.one_sided[k];
     parameter.identified = !at_bound && bound_fall_[k] >= identified_fall;
     if (parameter.identified) return;
-    out_.report.warnings.push_back(
-        fmt::format("{} is not identified: {}, so that its bounds {:.3g} to {:.3g} decide the average; a hyperprior "
-                    "(--hyperpriors weak) or narrower bounds would settle it",
-                    parameter.name,
-                    at_bound ? std::string("the evidence is highest at its bound")
-                             : fmt::format("at a bound the evidence is within {:.1f} nats of its peak", bound_fall_[k]),
-                    target_.value(i, target_.lower()(i)), target_.value(i, target_.upper()(i))));
+    out_.report.warnings.push_back(fmt::format(
+        "{} is not identified: {}, so that its bounds {:.3g} to {:.3g} decide the average; a hyperprior "
+        "(--hyperpriors weak) or narrower bounds would settle it",
+        parameter.name,
+        at_bound
+            ? std::string("the evidence is highest at its bound")
+            : fmt::format("at a bound the evidence is within {:.1f} nats of its peak", std::max(0.0, bound_fall_[k])),
+        target_.value(i, target_.lower()(i)), target_.value(i, target_.upper()(i))));
   }
 
   const IntegrateOptions& options_;

@@ -3,6 +3,8 @@
 #include "engines/infer_valid.hpp"
 #include "gaussmith/errors.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -14,6 +16,9 @@ namespace {
 
 /// An evidence that is uncertain by less than this weighs its point well enough.
 constexpr double usable_error = 1e-3;
+
+/// Fits that take more steps than this are far from where the parameters can be.
+constexpr int most_iterations = 150;
 
 /// The model that learning began with: its values decide how wide the default bounds are.
 Model initial_model(const Learned& learned) {
@@ -55,8 +60,13 @@ std::optional<IntegrationFit> IntegrationTarget::fit(const Vector& place) {
   Run run = run_;
   const bool from_last = last_ && (last_place_ - place).squaredNorm() < (mode_ - place).squaredNorm();
   run.warm_start = from_last ? &*last_ : &mode_fit_;
+  run.progress = [steps = 0](const Iteration&) mutable {
+    return ++steps < most_iterations ? Next::proceed : Next::accept;
+  };
   try {
     Posterior posterior = infer_valid(mode_fit_.model().with_parameters(values(place)), mode_fit_.method(), run);
+    if (posterior.report().status == Status::stopped)
+      return fail(fmt::format("no convergence within {} iterations", most_iterations));
     if (!usable(posterior)) return fail(posterior.report().message);
     last_ = posterior;
     last_place_ = place;
