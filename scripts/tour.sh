@@ -39,9 +39,9 @@ brief() {
 
 heading '1. Binary classification: benign or malignant, from nine properties of a cell sample'
 say 'A Gaussian process with a probit likelihood. Learning finds one length-scale a feature: the shorter, the more the' \
-  'feature matters. A hyperprior (median 10, spread e^1) keeps those that hardly matter from drifting to infinity.'
+  'feature matters. Weak hyperpriors keep those that hardly matter from drifting to infinity.'
 gaussmith fit --data data/breast_cancer_train.csv --target diagnosis --likelihood bernoulli-probit \
-  --kernel se-ard --standardize --learn --hyperprior kernel.lengthscale=10,1 --save "$out/diagnosis.gsm"
+  --kernel se-ard --standardize --learn --hyperpriors weak --save "$out/diagnosis.gsm"
 say '' 'New rows, from the saved model alone; then how good such predictions are on 341 rows it has not seen.'
 gaussmith predict --model "$out/diagnosis.gsm" --data data/breast_cancer_test.csv --output "$out/diagnosis.csv"
 head -n 4 "$out/diagnosis.csv"

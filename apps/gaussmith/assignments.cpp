@@ -115,6 +115,9 @@ LearnOptions learn_options(const Model& model, const LearnArguments& arguments,
       options.bounds[full] = {range[0], range[1]};
     }
   }
+  if (arguments.hyperpriors_for_all == "weak") {
+    options.hyperpriors = weak_hyperpriors(model);
+  }
   for (const Assignment& prior : parse_assignments("--hyperprior", arguments.hyperpriors)) {
     const auto shape = prior.numbers(2, "NAME=MEDIAN,SD");
     if (!(shape[0] > 0.0 && shape[1] > 0.0)) {

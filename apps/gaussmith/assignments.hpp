@@ -50,10 +50,11 @@ struct LearnArguments {
   std::vector<std::string> fixed;
   std::vector<std::string> bounds;
   std::vector<std::string> hyperpriors;
+  std::string hyperpriors_for_all;  ///< Empty or "weak".
   int restarts = 0;
 };
 
-/// Options of learning from --fix, --bounds, --hyperprior, --restarts and --set learn.*.
+/// Options of learning from --fix, --bounds, --hyperprior, --hyperpriors, --restarts and --set learn.*.
 [[nodiscard]] LearnOptions learn_options(const Model& model, const LearnArguments& arguments,
                                          const std::vector<Assignment>& settings);
 

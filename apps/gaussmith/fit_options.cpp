@@ -91,6 +91,9 @@ void add_inference_options(CLI::App& app, FitArguments& arguments) {
                "NAME=LO,HI");
   add_repeated("--hyperprior", arguments.learning.hyperpriors, "NAME=MEDIAN,SD: log-normal prior of a parameter",
                "NAME=MED,SD");
+  add("--hyperpriors", arguments.learning.hyperpriors_for_all,
+      "weak: a log-normal prior for every parameter around its start, sd 1.5; --hyperprior overrides it", "KIND")
+      ->check(CLI::IsMember({"weak"}));
   add("--restarts", arguments.learning.restarts, "Further starts of learning, drawn from --seed", "COUNT")
       ->check(CLI::Range(0, 100000));
   app.add_flag("--integrate", arguments.integrate,
@@ -159,11 +162,12 @@ void check_usage(const FitArguments& arguments) {
     }
   }
   if (!arguments.learn) {
-    const char* given = !arguments.learning.fixed.empty()         ? "--fix"
-                        : !arguments.learning.bounds.empty()      ? "--bounds"
-                        : !arguments.learning.hyperpriors.empty() ? "--hyperprior"
-                        : arguments.learning.restarts > 0         ? "--restarts"
-                                                                  : nullptr;
+    const char* given = !arguments.learning.fixed.empty()                 ? "--fix"
+                        : !arguments.learning.bounds.empty()              ? "--bounds"
+                        : !arguments.learning.hyperpriors.empty()         ? "--hyperprior"
+                        : !arguments.learning.hyperpriors_for_all.empty() ? "--hyperpriors"
+                        : arguments.learning.restarts > 0                 ? "--restarts"
+                                                                          : nullptr;
     if (given != nullptr) {
       throw InvalidOption(fmt::format("{} has an effect only with --learn", given));
     }

@@ -73,13 +73,15 @@ std::string path_lines(const std::vector<std::string>& notes) {
   return out;
 }
 
-std::string convergence(const Report& report) {
+std::string convergence(const Report& report, bool learned) {
   const std::string certificate = fmt::format("residual {:.2g}, needed {:.2g}", report.residual, report.tolerance);
+  const char* which = learned ? ", the last fit of learning, which starts from the one before" : "";
   if (report.converged()) {
-    return fmt::format("yes, in {} ({}){}", plural(report.iterations, "iteration"), certificate,
+    return fmt::format("yes, in {}{} ({}){}", plural(report.iterations, "iteration"), which, certificate,
                        report.local_optimum ? "; " + report.message : std::string());
   }
-  return fmt::format("NO, after {} ({}): {}", plural(report.iterations, "iteration"), certificate, report.message);
+  return fmt::format("NO, after {}{} ({}): {}", plural(report.iterations, "iteration"), which, certificate,
+                     report.message);
 }
 
 std::string learning_line(const LearnReport& report) {
@@ -87,8 +89,12 @@ std::string learning_line(const LearnReport& report) {
                                  report.status == Status::converged ? "converged" : "NOT converged",
                                  plural(report.evaluations, "evaluation"), report.initial_objective, report.objective,
                                  report.residual);
+  if (report.log_hyperprior != 0.0) {
+    text += fmt::format("; hyperpriors are {:.6f} of the objective", report.log_hyperprior);
+  }
   if (report.failed_evaluations > 0) {
-    text += fmt::format("; recovered from {}", plural(report.failed_evaluations, "failed step"));
+    text += fmt::format("; recovered from {} ({})", plural(report.failed_evaluations, "failed step"),
+                        fmt::join(report.failures, "; "));
   }
   if (report.start_objectives.size() > 1) {
     const auto [worst, best] = std::minmax_element(report.start_objectives.begin(), report.start_objectives.end());
@@ -97,6 +103,21 @@ std::string learning_line(const LearnReport& report) {
   }
   if (report.status != Status::converged) {
     text += ": " + report.message;
+  }
+  return text;
+}
+
+std::string parameters_heading(const LearnReport& report) {
+  std::string text = "start -> learned";
+  const auto any = [&](auto member) {
+    return std::any_of(report.parameters.begin(), report.parameters.end(),
+                       [&](const LearnedParameter& parameter) { return (parameter.*member).has_value(); });
+  };
+  if (any(&LearnedParameter::standard_error)) {
+    text += ", se: standard error of the logarithm (0.1 is 10 %)";
+  }
+  if (any(&LearnedParameter::hyperprior)) {
+    text += ", hyperprior: log-normal, median and sd";
   }
   return text;
 }
@@ -139,13 +160,20 @@ std::string parameter_table(const FitSummary& summary) {
         remark += remark.empty() ? "fixed" : ", fixed";
       } else {
         value = fmt::format("{:.6g} -> {:.6g}", moved.initial, moved.value);
+        if (moved.standard_error) {
+          value += fmt::format("  se {:.2g}", *moved.standard_error);
+        }
+        if (moved.hyperprior) {
+          remark += fmt::format("{}hyperprior {:.4g}, {:.3g}", remark.empty() ? "" : ", ", moved.hyperprior->median,
+                                moved.hyperprior->sd);
+        }
         if (moved.at_bound) {
           remark += remark.empty() ? "AT ITS BOUND" : ", AT ITS BOUND";
         }
       }
     }
     out += remark.empty() ? fmt::format("  {:<28} {}\n", name, value)
-                          : fmt::format("  {:<28} {:<24} {}\n", name, value, remark);
+                          : fmt::format("  {:<28} {:<34} {}\n", name, value, remark);
   }
   return out;
 }
@@ -360,7 +388,7 @@ std::string summarise(const FitSummary& summary) {
   line(out, "Model", summary.model_line);
   line(out, "Method", method_in_words(posterior.method()));
   line(out, "Core", report.core);
-  line(out, "Converged", convergence(report));
+  line(out, "Converged", convergence(report, summary.learning != nullptr));
   line(out, "Evidence",
        fmt::format("log evidence {:.6f} ({}{})", posterior.log_evidence().value,
                    evidence_in_words(posterior.log_evidence().kind), visible_error(posterior.log_evidence())));
@@ -368,7 +396,7 @@ std::string summarise(const FitSummary& summary) {
     line(out, "Learning", learning_line(*summary.learning));
   }
   if (const std::string table = parameter_table(summary); !table.empty()) {
-    line(out, "Parameters", summary.learning != nullptr ? "start -> learned" : "as given");
+    line(out, "Parameters", summary.learning != nullptr ? parameters_heading(*summary.learning) : "as given");
     out += table;
   }
   if (summary.integration != nullptr) {

@@ -34,9 +34,11 @@ struct KernelExpression {
   bool set(std::string_view parameter, const std::vector<double>& values, Index input_columns,
            Spelling spelling = Spelling::fields);
 
-  /// Starting values for learning where nothing was set: the response's scale for signal_sd, the spread of the inputs
-  /// times sqrt(columns) for the length-scales of stationary kernels.
-  void start_from(const Matrix& inputs, double response_scale);
+  /// Starting values for learning where nothing was set: the response's scale for signal_sd (shared between the terms
+  /// of a sum, and over the size of a row for linear), the spread of a column times sqrt(columns) for the length-scales
+  /// of stationary kernels, the strongest period of the responses (of their inputs' range where there are none) for
+  /// periodic.
+  void start_from(const Matrix& inputs, double response_scale, const Vector& responses = {});
 
   /// The kernel over inputs of that many columns; what nothing set takes the defaults of the catalogue.
   [[nodiscard]] KernelHandle build(Index input_columns) const;

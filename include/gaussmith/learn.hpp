@@ -76,6 +76,11 @@ struct Learned {
   LearnReport report;
 };
 
+/// Hyperpriors for every learnable parameter, around the values that the model has; those that a model of a table
+/// starts learning with are scaled to its data. An sd of 1.5 leaves a factor of 20 to either side within two standard
+/// deviations.
+[[nodiscard]] std::map<std::string, LogNormal, std::less<>> weak_hyperpriors(const Model& model, double sd = 1.5);
+
 /// Throws InvalidOption for unknown names or empty ranges; numerical trouble is in the report, and the best point seen
 /// is what is returned.
 [[nodiscard]] Learned learn(const Model& model, const Method& method, const LearnOptions& options = {},

@@ -84,14 +84,16 @@ Json learning(const LearnReport& report, bool one_block) {
   out["start_objectives"] = report.start_objectives;
   out["parameters"] = Json::object();
   for (const LearnedParameter& parameter : report.parameters) {
-    put(out["parameters"], parameter.name,
-        {{"initial", parameter.initial},
-         {"value", parameter.value},
-         {"gradient", parameter.gradient},
-         {"fixed", parameter.fixed},
-         {"at_bound", parameter.at_bound},
-         {"se", parameter.standard_error ? Json(*parameter.standard_error) : Json()}},
-        one_block);
+    Json fields = {{"initial", parameter.initial},
+                   {"value", parameter.value},
+                   {"gradient", parameter.gradient},
+                   {"fixed", parameter.fixed},
+                   {"at_bound", parameter.at_bound},
+                   {"se", parameter.standard_error ? Json(*parameter.standard_error) : Json()}};
+    if (parameter.hyperprior) {
+      fields["hyperprior"] = {{"median", parameter.hyperprior->median}, {"sd", parameter.hyperprior->sd}};
+    }
+    put(out["parameters"], parameter.name, fields, one_block);
   }
   return out;
 }

@@ -1,6 +1,7 @@
 #include "gaussmith/kernel_expression.hpp"
 
 #include "base/spelling.hpp"
+#include "kernels/starting_period.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -170,6 +171,12 @@ class Parser {
   std::size_t at_ = 0;
 };
 
+/// The standard deviation of a column; 1 for one that does not vary.
+double spread_of(const Vector& column) {
+  const double sd = std::sqrt((column.array() - column.mean()).square().mean());
+  return sd > 1e-12 && std::isfinite(sd) ? sd : 1.0;
+}
+
 /// Splits "lengthscale[3]" into the name and 3; index -1 without brackets, nothing for anything else.
 bool split_index(std::string_view text, std::string_view& name, Index& index) {
   const auto open = text.find('[');
@@ -262,39 +269,52 @@ bool KernelExpression::set(std::string_view parameter, const std::vector<double>
   return true;
 }
 
-void KernelExpression::start_from(const Matrix& all_inputs, double response_scale) {
+void KernelExpression::start_from(const Matrix& all_inputs, double response_scale, const Vector& responses) {
   const Matrix inputs = places.empty() ? all_inputs : Matrix(all_inputs(Eigen::all, places));
   if (!terms.empty()) {
     const bool is_sum = name == "sum";
     const double share = is_sum ? response_scale / std::sqrt(static_cast<double>(terms.size())) : response_scale;
     for (std::size_t i = 0; i < terms.size(); ++i) {
-      terms[i].start_from(inputs, is_sum || i == 0 ? share : 1.0);
+      terms[i].start_from(inputs, is_sum || i == 0 ? share : 1.0, responses);
     }
     return;
+  }
+  const auto start = [&](const char* argument, std::vector<double> values) {
+    arguments.try_emplace(argument, std::move(values));
+  };
+  if (name == "linear") {
+    const double size = std::sqrt(inputs.rowwise().squaredNorm().mean());
+    start("signal_sd", {response_scale / (size > 1e-12 && std::isfinite(size) ? size : 1.0)});
+    return;
+  }
+  start("signal_sd", {response_scale});
+  if (name == "periodic") {
+    start("period", {starting_period(inputs, responses)});
   }
   const bool stationary = name == "se" || name == "rq" || name.starts_with("matern");
-  if (stationary || name == "periodic") {
-    arguments.try_emplace("signal_sd", std::vector<double>{response_scale});
-  }
-  if (!stationary || arguments.contains("lengthscale")) {
+  if (!stationary && name != "neural-network") {
     return;
   }
-  const double spread = std::sqrt(static_cast<double>(inputs.cols()));
-  std::vector<double> scales;
-  for (Index j = 0; j < inputs.cols(); ++j) {
-    const Vector column = inputs.col(j);
-    const double variance = (column.array() - column.mean()).square().mean();
-    const double sd = std::sqrt(variance);
-    scales.push_back(spread * (sd > 1e-12 && std::isfinite(sd) ? sd : 1.0));
+  const auto width = static_cast<std::size_t>(inputs.cols());
+  std::vector<double> spreads(width);
+  double total = 0.0;
+  for (std::size_t j = 0; j < width; ++j) {
+    spreads[j] = spread_of(inputs.col(static_cast<Index>(j)));
+    total += spreads[j] * spreads[j];
   }
-  if (!ard) {
-    double sum = 0.0;
-    for (const double scale : scales) {
-      sum += scale;
+  const double count = static_cast<double>(width);
+  if (name == "neural-network") {
+    for (double& spread : spreads) {
+      spread = 1.0 / spread;
     }
-    scales = {sum / static_cast<double>(scales.size())};
+    start("weight_sd", ard ? spreads : std::vector<double>{std::sqrt(count / total)});
+    return;
   }
-  arguments["lengthscale"] = scales;
+  // Differences of rows are of this size, whatever the columns' own sizes.
+  for (double& spread : spreads) {
+    spread *= std::sqrt(count);
+  }
+  start("lengthscale", ard ? spreads : std::vector<double>{std::sqrt(total)});
 }
 
 KernelHandle KernelExpression::build(Index input_columns) const {

@@ -4,6 +4,7 @@
 #include "engines/infer_valid.hpp"
 #include "gaussmith/errors.hpp"
 #include "gaussmith/random.hpp"
+#include "learn/advice.hpp"
 #include "learn/explore.hpp"
 #include "learn/free_parameters.hpp"
 #include "learn/learning_objective.hpp"
@@ -56,7 +57,10 @@ class Learning {
     const Vector first = collect(free_, &FreeParameter::initial);
     Random random(run_.seed);
     ascend_from(first, 0);
-    for (int start = 1; start <= options_.restarts && !stopped_; ++start) {
+    // A start where nothing has a slope, or that leads to a bound, is no good one.
+    int starts = options_.restarts;
+    if (starts == 0 && objective_.best() && !stopped_ && (flat_start_ || ends_at_bound())) starts = 1;
+    for (int start = 1; start <= starts && !stopped_; ++start) {
       Vector point = first;
       for (double& value : point) value += options_.restart_spread * random.normal();
       ascend_from(point.cwiseMax(lower_).cwiseMin(upper_), start);
@@ -124,13 +128,39 @@ class Learning {
     if (objective_.evaluations() == 1) {
       // A model that cannot even be fitted where the user starts is told as infer() would tell it.
       if (!evaluation) (void)infer_valid(model_, method_, quiet_run());
-      if (evaluation) report_.initial_objective = evaluation->value;
+      if (evaluation) {
+        report_.initial_objective = evaluation->value;
+        flat_start_ = is_flat(*evaluation);
+      }
     }
     const double residual = evaluation ? projected_gradient(evaluation->gradient, at, free_).lpNorm<Eigen::Infinity>()
                                        : std::numeric_limits<double>::infinity();
     const Next next = progress_.tell({objective_.evaluations(), objective_.best_value(), residual, "learning"});
     if (next == Next::accept) stopped_ = true;
     return evaluation;
+  }
+
+  /// Whether nothing, or no length-scale of a kernel, has a slope: a periodic kernel whose period is the spacing of the
+  /// inputs is one number for all pairs of rows.
+  [[nodiscard]] bool is_flat(const Evaluation& evaluation) const {
+    const double goal = gradient_goal(options_.tolerance, evaluation);
+    if (evaluation.gradient.lpNorm<Eigen::Infinity>() <= goal) return true;
+    for (const auto& group : lengthscale_groups(free_))
+      if (std::all_of(group.begin(), group.end(),
+                      [&](Index i) { return std::abs(evaluation.gradient(i)) <= 1e-3 * goal; }))
+        return true;
+    return false;
+  }
+
+  /// Whether a parameter other than one length-scale of many is at a bound: those only say that a feature does not
+  /// matter.
+  [[nodiscard]] bool ends_at_bound() const {
+    for (std::size_t p = 0; p < free_.size(); ++p) {
+      const double place = objective_.best_point()(static_cast<Index>(p));
+      const bool one_of_many = free_[p].name.ends_with("]") && free_[p].at_upper(place);
+      if ((free_[p].at_lower(place) || free_[p].at_upper(place)) && !one_of_many) return true;
+    }
+    return false;
   }
 
   [[nodiscard]] Run quiet_run() const {
@@ -189,6 +219,8 @@ class Learning {
     }
     describe_parameters(best.model());
     describe_curvature();
+    for (std::string& line : advice(report_, free_, objective_.best_point()))
+      report_.warnings.push_back(std::move(line));
     return {best, std::move(report_)};
   }
 
@@ -239,6 +271,7 @@ class Learning {
   int left_here_ = 0;                   ///< Evaluations that this start has left.
   int left_ = 0;                        ///< Those that the best start did not use.
   bool stopped_ = false;
+  bool flat_start_ = false;  ///< The first point shows no way.
   /// The objective within the budget of a start.
   const PartialFunction counted_ = [this](const Vector& at) -> std::optional<Evaluation> {
     if (left_here_ <= 0 || stopped_) return std::nullopt;

@@ -387,6 +387,44 @@ class Builder {
     return likelihood_.traits.response == ResponseKind::real ? sd_of(responses_, out_.model.weights) : 1.0;
   }
 
+  /// About how far the latent function goes from the constant mean of the process.
+  [[nodiscard]] double latent_scale(double mean) const {
+    if (likelihood_.traits.response == ResponseKind::real) {
+      const double size = std::sqrt((responses_.array() - mean).square().mean());
+      return std::isfinite(size) && size > 1e-12 ? size : 1.0;
+    }
+    return likelihood_.link == Link::log ? std::hypot(1.0, level() - mean) : 1.0;
+  }
+
+  /// One length-scale for columns of very different sizes sees the largest alone.
+  void note_scales(const Matrix& inputs, const KernelExpression& kernel) {
+    constexpr double most_apart = 100.0;
+    if (!shares_lengthscale(kernel) || inputs.cols() < 2 || !kernel.named_columns().empty()) return;
+    const std::vector<std::string> names = out_.coding.features.names();
+    Index smallest = -1, largest = -1;
+    Vector sds(inputs.cols());
+    for (Index j = 0; j < inputs.cols(); ++j) {
+      sds(j) = std::sqrt((inputs.col(j).array() - inputs.col(j).mean()).square().mean());
+      if (!(sds(j) > 0.0)) continue;
+      if (smallest < 0 || sds(j) < sds(smallest)) smallest = j;
+      if (largest < 0 || sds(j) > sds(largest)) largest = j;
+    }
+    if (smallest < 0 || !(sds(largest) > most_apart * sds(smallest))) return;
+    out_.notes.push_back(
+        fmt::format("columns differ in scale by a factor of {:.2g} ({} against {}), and one length-scale sees only the "
+                    "largest: {}, or a "
+                    "kernel with one a feature (se-ard)",
+                    sds(largest) / sds(smallest), names[static_cast<std::size_t>(largest)],
+                    names[static_cast<std::size_t>(smallest)], name("standardize")));
+  }
+
+  [[nodiscard]] static bool shares_lengthscale(const KernelExpression& kernel) {
+    if (!kernel.terms.empty()) return std::any_of(kernel.terms.begin(), kernel.terms.end(), shares_lengthscale);
+    const bool stationary = kernel.name == "se" || kernel.name == "rq" || kernel.name.starts_with("matern");
+    const auto given = kernel.arguments.find("lengthscale");
+    return stationary && !kernel.ard && (given == kernel.arguments.end() || given->second.size() < 2);
+  }
+
   [[nodiscard]] GaussianProcess process() {
     GaussianProcess process;
     process.inputs = out_.coding.features.encode_dense(table_);
@@ -397,10 +435,14 @@ class Builder {
       return setting.name.starts_with(prefix) && kernel.set(std::string_view(setting.name).substr(prefix.size()),
                                                             settings_.numbers(setting), columns, options_.spelling);
     });
-    if (options_.learning) kernel.start_from(process.inputs, response_scale());
+    process.mean = has_intercept() ? 0.0 : options_.mean ? *options_.mean : level();
+    if (options_.learning) {
+      const double scale = has_intercept() ? response_scale() : latent_scale(process.mean);
+      kernel.start_from(process.inputs, scale, responses_);
+      note_scales(process.inputs, kernel);
+    }
     note_defaults("kernel parameters ", kernel.defaults());
     process.kernel = kernel.build(columns);
-    process.mean = has_intercept() ? 0.0 : options_.mean ? *options_.mean : level();
     return process;
   }
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numbers>
 
 namespace gaussmith {
 namespace {
@@ -72,8 +73,32 @@ TEST(KernelExpression, StartsFromTheScaleOfTheData) {
   EXPECT_NEAR(kernel.terms[0].arguments.at("lengthscale")[0], first, 1e-15);
   EXPECT_NEAR(kernel.terms[0].arguments.at("lengthscale")[1], second, 1e-15);
   EXPECT_EQ(kernel.terms[1].arguments.at("signal_sd")[0], 7.0);
-  EXPECT_NEAR(kernel.terms[1].arguments.at("lengthscale")[0], 0.5 * (first + second), 1e-15);
-  EXPECT_TRUE(kernel.terms[2].arguments.empty());
+  EXPECT_NEAR(kernel.terms[1].arguments.at("lengthscale")[0], std::hypot(first, second) / std::sqrt(2.0), 1e-15);
+  // The linear function then has a mean square over the rows of its share.
+  const double slope = kernel.terms[2].arguments.at("signal_sd")[0];
+  EXPECT_NEAR(slope * slope * points.rowwise().squaredNorm().mean(), 3.0, 1e-12);
+}
+
+TEST(KernelExpression, APeriodStartsAtTheStrongestOneAndNeverAtTheSpacingOfTheInputs) {
+  // Months with a yearly wave on a trend: at period 1 the kernel would be the same for all pairs of rows.
+  Matrix months(120, 1);
+  Vector responses(120);
+  for (Index i = 0; i < 120; ++i) {
+    const auto t = static_cast<double>(i);
+    months(i, 0) = t;
+    responses(i) = 0.05 * t + std::sin(2 * std::numbers::pi * t / 12.0 + 0.3) + 0.4 * std::cos(3.0 * t * t);
+  }
+  KernelExpression kernel = parse_kernel("periodic");
+  kernel.start_from(months, 1.0, responses);
+  EXPECT_NEAR(kernel.arguments.at("period")[0], 12.0, 0.3);
+  KernelExpression blind = parse_kernel("periodic");
+  blind.start_from(months, 1.0);
+  EXPECT_GT(blind.arguments.at("period")[0], 2.0);
+  EXPECT_LT(blind.arguments.at("period")[0], 119.0);
+  KernelExpression set = parse_kernel("periodic");
+  set.set("period", {7.0}, 1);
+  set.start_from(months, 1.0, responses);
+  EXPECT_EQ(set.arguments.at("period")[0], 7.0);
 }
 
 TEST(KernelExpression, SaysWhatIsLeftAtItsDefault) {

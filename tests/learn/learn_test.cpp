@@ -181,6 +181,51 @@ TEST(Learn, CountsEveryHyperpriorInTheObjective) {
   EXPECT_FALSE(find(report, "kernel.lengthscale[0]").hyperprior);
 }
 
+TEST(Learn, StartsAgainWhereAPeriodEqualToTheSpacingHidesEverySlope) {
+  // At period 1 on integers the kernel is one number for all pairs of rows, a stationary point that is no maximum.
+  Matrix inputs(60, 1);
+  Vector y = 0.2 * random_vector(60, 3);
+  for (Index i = 0; i < 60; ++i) {
+    inputs(i, 0) = static_cast<double>(i);
+    y(i) += std::sin(2.0 * 3.14159265358979 * static_cast<double>(i) / 7.3);
+  }
+  GaussianProcess process;
+  process.inputs = inputs;
+  process.kernel = make_kernel("periodic", {{"period", {1.0}}});
+  const Model model{.prior = process,
+                    .design = Identity{},
+                    .offset = {},
+                    .sites = {observe("gaussian", y, {{"variance", one(0.1)}})}};
+  const LearnReport report = learn(model, Exact{}).report;
+  ASSERT_EQ(report.start_objectives.size(), 2u);
+  EXPECT_GT(report.objective, report.start_objectives[0] + 1.0);
+}
+
+TEST(Learn, NamesWhatTheDataLeaveOpenAndWeakHyperpriorsHoldIt) {
+  // The second input has nothing to do with the response.
+  const Index n = 60;
+  Matrix inputs(n, 2);
+  inputs.col(0) = random_vector(n, 1);
+  inputs.col(1) = random_vector(n, 4);
+  const Vector y = (3.0 * inputs.col(0)).array().sin().matrix() + 0.1 * random_vector(n, 3);
+  GaussianProcess process;
+  process.inputs = inputs;
+  process.kernel = make_kernel("se", {{"lengthscale", {1.4, 1.4}}});
+  const Model model{.prior = process,
+                    .design = Identity{},
+                    .offset = {},
+                    .sites = {observe("gaussian", y, {{"variance", one(0.1)}})}};
+  const LearnReport open = learn(model, Exact{}).report;
+  ASSERT_EQ(open.warnings.size(), 1u);
+  EXPECT_NE(open.warnings[0].find("1 of the length-scales grew without end (kernel.lengthscale[1])"), std::string::npos)
+      << open.warnings[0];
+  const LearnReport held = learn(model, Exact{}, {.hyperpriors = weak_hyperpriors(model)}).report;
+  EXPECT_TRUE(held.warnings.empty());
+  EXPECT_LT(find(held, "kernel.lengthscale[1]").value, 100.0);
+  EXPECT_EQ(find(held, "kernel.lengthscale[1]").hyperprior->median, 1.4);
+  EXPECT_THROW((void)weak_hyperpriors(model, 0.0), InvalidOption);
+}
+
 TEST(Learn, RefusesBadOptions) {
   const Model model = process_model("poisson", 6, 5);
   EXPECT_THROW((void)learn(model, Laplace{}, {.fixed = {"kernel.nothing"}}), InvalidOption);

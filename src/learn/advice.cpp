@@ -1,0 +1,68 @@
+#include "learn/advice.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace gaussmith {
+
+namespace {
+
+/// Nearer to a bound than a factor of 3.
+const double near_bound = std::log(3.0);
+/// Further from the start than a factor of 100, with a standard error of more than a factor of e or none.
+const double far_away = std::log(100.0);
+constexpr double loose = 1.0;
+/// A standard error that leaves a factor of 20 open to either side.
+constexpr double open = 3.0;
+constexpr std::size_t most_names = 5;
+
+std::string listed(const std::vector<std::string>& names) {
+  const std::size_t shown = std::min(names.size(), most_names);
+  const std::string text =
+      fmt::format("{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
+  return names.size() > shown ? fmt::format("{} and {} more", text, names.size() - shown) : text;
+}
+
+constexpr const char* cure =
+    "hyperpriors (weak ones for all: --hyperpriors weak, weak_hyperpriors()) or narrower bounds";
+
+}  // namespace
+
+std::vector<std::string> advice(const LearnReport& report, const std::vector<FreeParameter>& free,
+                                const Vector& places) {
+  std::vector<std::string> switched_off, bounded, running;
+  std::size_t next = 0;
+  for (const LearnedParameter& parameter : report.parameters) {
+    if (parameter.fixed) continue;
+    const FreeParameter& f = free[next];
+    const double place = places(static_cast<Index>(next++));
+    const bool at_end = place - f.lower < near_bound || f.upper - place < near_bound;
+    const bool far = std::abs(place - f.initial) > far_away && parameter.standard_error.value_or(2.0 * loose) > loose;
+    const bool undetermined = far || parameter.standard_error.value_or(0.0) > open;
+    if (!at_end && !undetermined) continue;
+    const bool one_of_many = f.name.ends_with("]") && f.name.find("lengthscale[") != std::string::npos;
+    if (one_of_many && place > f.initial)
+      switched_off.push_back(f.name);
+    else if (at_end)
+      bounded.push_back(f.name);
+    else
+      running.push_back(f.name);
+  }
+  std::vector<std::string> out;
+  if (!switched_off.empty())
+    out.push_back(
+        fmt::format("{} of the length-scales grew without end ({}): these features hardly matter to the fit; "
+                    "leave them out, or hold them with {}",
+                    switched_off.size(), listed(switched_off), cure));
+  if (!bounded.empty())
+    out.push_back(
+        fmt::format("at or near a bound: {}; the data do not determine {}, so predictions rest on the bound: use {}",
+                    listed(bounded), bounded.size() == 1 ? "it" : "them", cure));
+  if (!running.empty()) out.push_back(fmt::format("hardly determined by the data: {}; use {}", listed(running), cure));
+  return out;
+}
+
+}  // namespace gaussmith
