@@ -13,6 +13,8 @@ namespace {
 /// One step of the scan: a factor of 4.
 const double scan_step = std::log(4.0);
 constexpr int most_steps = 4;
+/// How much of a step of the length-scales other parameters go with.
+constexpr double most_following = 0.35;
 /// Where the slope in the length-scales is this much for each row, there is no need to look to the other side.
 constexpr double steep = 0.05;
 
@@ -65,6 +67,45 @@ std::optional<Evaluated> scan_lengthscales(const PartialFunction& f, const Vecto
     if (best.point == start) probe(1.0, 1);
   }
   return best;
+}
+
+std::vector<Vector> steps_beyond(const Curvature& curvature, const std::vector<FreeParameter>& free) {
+  const auto size = static_cast<Index>(free.size());
+  if (static_cast<Index>(curvature.coordinates.size()) != size) return {};
+  std::vector<bool> is_scale(free.size(), false);
+  Vector along = Vector::Zero(size);
+  for (const auto& group : lengthscale_groups(free))
+    for (const Index i : group) {
+      is_scale[static_cast<std::size_t>(i)] = true;
+      along(i) = 1.0;
+    }
+  std::vector<Index> others;
+  for (Index i = 0; i < size; ++i)
+    if (!is_scale[static_cast<std::size_t>(i)]) others.push_back(i);
+  if (others.empty() || static_cast<Index>(others.size()) == size) return {};
+  // The others follow: H_oo s_o = -H_ol s_l.
+  const auto count = static_cast<Index>(others.size());
+  Matrix inner(count, count);
+  Vector pull(count);
+  const Vector curved = curvature.hessian * along;
+  for (Index r = 0; r < count; ++r) {
+    pull(r) = curved(others[static_cast<std::size_t>(r)]);
+    for (Index c = 0; c < count; ++c)
+      inner(r, c) = curvature.hessian(others[static_cast<std::size_t>(r)], others[static_cast<std::size_t>(c)]);
+  }
+  const auto covariance = covariance_at_maximum(inner);
+  if (!covariance) return {};
+  const Vector follow = *covariance * pull;
+  Vector step = along;
+  for (Index r = 0; r < count; ++r) step(others[static_cast<std::size_t>(r)]) = follow(r);
+  const double bend = -step.dot(curvature.hessian * step);
+  if (!(bend > 0.0)) return {};
+  const double length = std::clamp(2.2 / std::sqrt(bend), 1.2, 3.0);
+  // So far away the others follow less than the tangent says.
+  for (Index r = 0; r < count; ++r)
+    step(others[static_cast<std::size_t>(r)]) = std::clamp(follow(r), -most_following, most_following);
+  step *= length;
+  return {-step, step};
 }
 
 TiedCoordinates::TiedCoordinates(const std::vector<FreeParameter>& free, const Vector& start)

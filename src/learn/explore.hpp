@@ -2,6 +2,7 @@
 // Where a search had better begin: evidences of processes often have one maximum at long length-scales, where much is
 // noise, and another at short ones.
 
+#include "learn/curvature.hpp"
 #include "learn/evaluation.hpp"
 #include "learn/free_parameters.hpp"
 
@@ -24,6 +25,11 @@ struct Evaluated {
 /// longer. Empty when f has no value at the start.
 [[nodiscard]] std::optional<Evaluated> scan_lengthscales(const PartialFunction& f, const Vector& start,
                                                          const std::vector<FreeParameter>& free, double rows);
+
+/// Steps from a maximum with this curvature to where another one might be: all length-scales shorter, and longer, by a
+/// factor of 3 or two standard errors, the other parameters following as the curvature says, up to a third of that.
+/// Empty unless every parameter is one of the curvature's and some are not length-scales.
+[[nodiscard]] std::vector<Vector> steps_beyond(const Curvature& curvature, const std::vector<FreeParameter>& free);
 
 /// Coordinates in which each group of parameters moves as one: x = start + T z with z = 0 at the start.
 class TiedCoordinates {

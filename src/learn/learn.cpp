@@ -37,6 +37,11 @@ void check_options(const LearnOptions& options) {
 constexpr std::size_t few_parameters = 12;
 /// Tied length-scales are a start: what is left to gain there may be this much.
 constexpr double tied_gain = 0.1;
+/// Other maxima are looked for up to this many parameters, where the function is not this far below, and falls by less
+/// than this share of what the curvature says.
+constexpr std::size_t most_beyond = 4;
+constexpr double far_below = 30.0;
+constexpr double surprise = 0.25;
 
 /// One call of learn(): ascents from one or several starts over one objective.
 class Learning {
@@ -112,7 +117,43 @@ class Learning {
       (void)maximise(
           f, [&] { return stopped_; }, Vector::Zero(tied.lower().size()), tied.lower(), tied.upper(), search, at_start);
     }
-    return ascend(start->point, start->evaluation);
+    return look_beyond(ascend(start->point, start->evaluation));
+  }
+
+  /// Another maximum may lie at shorter or longer length-scales: one evaluation to either side shows whether the
+  /// function falls as the curvature here says. Where it does not, a search from there ends early if it comes back.
+  Maximum look_beyond(Maximum found) {
+    if (found.status != Status::converged || free_.size() > most_beyond || stopped_) return found;
+    if (!found.curvature) {
+      const int before = objective_.evaluations();
+      found.curvature =
+          curvature_inside(counted_, found.point, objective_.best_evaluation(), lower_, upper_, 1.0, left_here_);
+      report_.curvature_evaluations += objective_.evaluations() - before;
+      if (!found.curvature) return found;
+    }
+    const Matrix hessian = found.curvature->hessian;
+    const Vector home = found.point;
+    for (const Vector& step : steps_beyond(*found.curvature, free_)) {
+      const Vector there = (home + step).cwiseMax(lower_).cwiseMin(upper_);
+      const double expected = -0.5 * (there - home).dot(hessian * (there - home));
+      const auto evaluation = counted_(there);
+      if (!evaluation || stopped_) continue;
+      const double fall = found.value - evaluation->value;
+      const bool away = evaluation->gradient.dot(there - home) > 0.0;
+      if (!(fall < far_below) || !(away || fall < surprise * expected)) continue;
+      bool back = false;
+      const PartialFunction f = [&](const Vector& at) {
+        const Vector from_home = at - home;
+        back = back || -from_home.dot(hessian * from_home) < 1.0;
+        return counted_(at);
+      };
+      const SearchOptions search{.max_evaluations = left_here_, .tolerance = options_.tolerance};
+      Maximum other = maximise(
+          f, [&] { return stopped_ || back; }, there, lower_, upper_, search, evaluation);
+      report_.curvature_evaluations += other.curvature_evaluations;
+      if (!back && other.value > found.value) found = std::move(other);
+    }
+    return found;
   }
 
   Maximum ascend(const Vector& from, const std::optional<Evaluation>& known = {}) {
