@@ -17,7 +17,7 @@ import pathlib
 import re
 import statistics
 import subprocess
-import sys
+import tempfile
 import time
 
 for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -61,13 +61,14 @@ TABLES = [
     ("seeds", "seeds/seeds.csv", "r", "binomial-logit", "--trials n --features x1,x2"),
     ("tokyo", "tokyo_rainfall/tokyo_rainfall.csv", "y", "binomial-logit", "--trials n"),
     ("broffitt", "broffitt/broffitt.csv", "y", "poisson", "--exposure n --mean auto"),
-    ("lung", "lung/lung.csv", "time", "weibull", "--censored event --drop-missing"),
-    ("leukemia", "leukemia_nw_england/leukemia.csv", "time", "weibull", "--censored event"),
-    ("aml", "leukemia_aml/leukemia_aml.csv", "time", "exponential", "--censored event"),
-    ("ovarian", "ovarian/ovarian.csv", "time", "weibull", "--censored event"),
-    ("veteran", "veteran/veteran.csv", "time", "weibull", "--censored event"),
-    ("kidney", "kidney/kidney.csv", "time", "exponential", "--censored event"),
+    ("lung", "lung/lung.csv", "time", "weibull", "--censored censored --drop-missing"),
+    ("leukemia", "leukemia_nw_england/leukemia.csv", "time", "weibull", "--censored censored"),
+    ("aml", "leukemia_aml/leukemia_aml.csv", "time", "exponential", "--censored censored"),
+    ("ovarian", "ovarian/ovarian.csv", "time", "weibull", "--censored censored"),
+    ("veteran", "veteran/veteran.csv", "time", "weibull", "--censored censored"),
+    ("kidney", "kidney/kidney.csv", "time", "exponential", "--censored censored"),
 ]
+SCRATCH = tempfile.TemporaryDirectory()
 KERNELS = ("se", "matern32", "se-ard", "matern32-ard")
 
 
@@ -83,10 +84,26 @@ def cases(only):
                 yield name, table, scaling, kernel, method
 
 
+def censored_copy(path, folder):
+    """The tables mark events with 1, the tool censored rows: a copy with a column `censored` in place of `event`."""
+    target = pathlib.Path(folder) / path.name
+    if not target.exists():
+        lines = path.read_text().splitlines()
+        place = lines[0].split(",").index("event")
+        rows = [lines[0].replace("event", "censored")]
+        for line in lines[1:]:
+            cells = line.split(",")
+            cells[place] = "0" if float(cells[place]) > 0 else "1"
+            rows.append(",".join(cells))
+        target.write_text("\n".join(rows) + "\n")
+    return target
+
+
 def fit(tool, data, case, extra, limit):
     """One run of the tool: what learning reports, and how long it took."""
     _, (_, file, target, likelihood, arguments), scaling, kernel, method = case
-    command = [tool, "fit", "--data", str(data / file), "--target", target, "--likelihood", likelihood, "--method", method,
+    table = censored_copy(data / file, SCRATCH.name) if "censored" in arguments else data / file
+    command = [tool, "fit", "--data", str(table), "--target", target, "--likelihood", likelihood, "--method", method,
                "--kernel", kernel, "--learn", "--json", "--threads", "1", *arguments.split(), *extra]
     if scaling == "standardised":
         command.append("--standardize")
@@ -188,6 +205,54 @@ def load(path):
     return records
 
 
+def page(records):
+    """The Markdown page of all runs."""
+    cases_of = {name: name.rsplit(" ", 3) for name in records}
+    own = {name: record["own"] for name, record in records.items()}
+    behind = {name: record["restarts"]["best"] - own[name]["objective"] for name, record in records.items()
+              if "best" in record.get("restarts", {}) and "objective" in own[name]}
+    lines = ["# Learning on real tables", "",
+             "Made by `bench/learning_tables.py`, one thread. *Behind* is how far learning from its own start ends below the best",
+             "of ten restarts. scikit-learn fits the same model with its own optimiser and starts (`ConstantKernel * RBF +",
+             "WhiteKernel`, or `GaussianProcessClassifier`), in the same run.", ""]
+    every = [case[0] for case in cases(".")]
+    missing = [t[0] for t in TABLES if not any(name.split(" ")[0] == t[0] for name in records)]
+    if len(records) < len(every):
+        lines += [f"This page holds {len(records)} of {len(every)} cases, so its shares speak for those alone."
+                  + (f" No run of: {', '.join(missing)}." if missing else ""), ""]
+    lines += ["| runs | number | exit 0 | median evaluations | within 0.01 of the best of ten restarts |", "| --- | --- | --- | --- | --- |"]
+    for title, wanted in (("one length-scale", False), ("one a feature", True)):
+        names = [n for n in own if cases_of[n][2].endswith("-ard") == wanted]
+        if not names:
+            continue
+        compared = [n for n in names if n in behind]
+        lines.append(f"| {title} | {len(names)} | {sum(own[n]['exit'] == 0 for n in names)} | "
+                     f"{statistics.median(own[n].get('evaluations', 1e9) for n in names):g} | "
+                     f"{sum(behind[n] <= 0.01 for n in compared)} of {len(compared)} |")
+    ratios = [own[n]["seconds"] / own[n.replace(" ep", " laplace")]["seconds"] for n in own if n.endswith(" ep")
+              and n.replace(" ep", " laplace") in own and own[n].get("seconds") and
+              own[n.replace(" ep", " laplace")].get("seconds")]
+    if ratios:
+        lines += ["", f"Time of `ep` over that of `laplace`: median {statistics.median(ratios):.2g}, largest {max(ratios):.2g}."]
+    theirs = {n: r["sklearn"] for n, r in records.items() if "sklearn" in r and "objective" in r["own"]}
+    if theirs:
+        faster = statistics.median(theirs[n]["seconds"] / max(own[n]["seconds"], 1e-4) for n in theirs)
+        below = [n for n in theirs if own[n]["objective"] < theirs[n]["objective"] - 0.01]
+        lines += ["", f"Beside scikit-learn, {len(theirs)} runs: {faster:.3g} times faster in the median, "
+                  f"behind in value by more than 0.01 in {len(below)}."]
+    lines += ["", "| table | kernel | method | evaluations | seconds | objective | behind | scikit-learn | its seconds |",
+              "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"]
+    for name, run_ in own.items():
+        table, scaling, kernel, method = cases_of[name]
+        other = theirs.get(name)
+        failed = "" if run_["exit"] == 0 else f" (exit {run_['exit']})"
+        lines.append(f"| {table}, {scaling} | {kernel} | {method} | {run_.get('evaluations', '')}{failed} | "
+                     f"{run_.get('seconds', float('nan')):.3f} | {run_.get('objective', float('nan')):.3f} | "
+                     + (f"{max(behind[name], 0.0):.3f}" if name in behind else "") + " | "
+                     + (f"{other['objective']:.3f} | {other['seconds']:.2f} |" if other else " | |"))
+    return "\n".join(lines) + "\n"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("data", type=pathlib.Path)
@@ -200,6 +265,8 @@ def main():
     parser.add_argument("--page", help="write the page here")
     arguments = parser.parse_args()
     run(arguments, arguments.data)
+    if arguments.page:
+        pathlib.Path(arguments.page).write_text(page(load(arguments.runs)), encoding="utf-8")
 
 
 if __name__ == "__main__":

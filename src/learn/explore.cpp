@@ -30,6 +30,7 @@ std::vector<std::vector<Index>> lengthscale_groups(const std::vector<FreeParamet
       groups[name.substr(0, begin + 11)].push_back(static_cast<Index>(i));
   }
   std::vector<std::vector<Index>> out;
+  out.reserve(groups.size());
   for (auto& [name, members] : groups) out.push_back(std::move(members));
   return out;
 }
