@@ -160,6 +160,9 @@ Effects find_effects(const Prepared& prepared, const Fitted& fitted, const FitAr
   if (!arguments.problem.empty() || !fitted.usable()) {
     return {};
   }
+  if (const Integrated* integrated = fitted.integration()) {
+    return {coefficients(*integrated, prepared.coding, arguments.level), group_effects(*integrated, prepared.coding)};
+  }
   return {coefficients(fitted.posterior(), prepared.coding, arguments.level),
           group_effects(fitted.posterior(), prepared.coding)};
 }

@@ -92,6 +92,10 @@ std::string learning_line(const LearnReport& report) {
   if (report.log_hyperprior != 0.0) {
     text += fmt::format("; hyperpriors are {:.6f} of the objective", report.log_hyperprior);
   }
+  if (report.part_rows > 0) {
+    text += fmt::format("; begun with {} of a part of {}", plural(report.part_evaluations, "evaluation"),
+                        plural(report.part_rows, "row"));
+  }
   if (report.failed_evaluations > 0) {
     text += fmt::format("; recovered from {} ({})", plural(report.failed_evaluations, "failed step"),
                         fmt::join(report.failures, "; "));

@@ -3,6 +3,7 @@
 
 #include "gaussmith/infer.hpp"
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -58,7 +59,10 @@ struct LearnReport {
   int curvature_evaluations = 0;      ///< Those that went into second derivatives.
   int failed_evaluations = 0;         ///< Steps that left the valid region and were recovered from.
   std::vector<std::string> failures;  ///< Why, each reason once with how often.
+  /// At the first evaluation: the model's own parameters, or where a part of many rows led.
   double initial_objective = 0.0;
+  std::int64_t part_rows = 0;   ///< Rows that a first search used; 0: there was none.
+  int part_evaluations = 0;     ///< Evaluations over that part, not counted above.
   double objective = 0.0;       ///< log evidence plus log hyperpriors, these without their constants.
   double log_hyperprior = 0.0;  ///< The hyperpriors' part of it.
   double residual = 0.0;        ///< Largest projected gradient.

@@ -5,6 +5,7 @@
 
 #include "gaussmith/errors.hpp"
 #include "gaussmith/files.hpp"
+#include "gaussmith/integrate.hpp"
 #include "gaussmith/learn.hpp"
 #include "gaussmith/model.hpp"
 #include "gaussmith/predict.hpp"
@@ -105,9 +106,13 @@ struct TableModel {
 /// a model that has none. `level` is the mass of the intervals.
 [[nodiscard]] std::vector<Coefficient> coefficients(const Posterior& posterior, const TableCoding& coding,
                                                     double level = 0.95);
+/// The same averaged over the parameters.
+[[nodiscard]] std::vector<Coefficient> coefficients(const Integrated& integrated, const TableCoding& coding,
+                                                    double level = 0.95);
 
 /// The effects of the levels of every group.
 [[nodiscard]] std::vector<GroupEffects> group_effects(const Posterior& posterior, const TableCoding& coding);
+[[nodiscard]] std::vector<GroupEffects> group_effects(const Integrated& integrated, const TableCoding& coding);
 
 // --- Predictions for tables ---
 

@@ -74,6 +74,10 @@ Json learning(const LearnReport& report, bool one_block) {
   out["message"] = report.message;
   out["evaluations"] = report.evaluations;
   out["curvature_evaluations"] = report.curvature_evaluations;
+  if (report.part_rows > 0) {
+    out["part_rows"] = report.part_rows;
+    out["part_evaluations"] = report.part_evaluations;
+  }
   out["failed_evaluations"] = report.failed_evaluations;
   out["failures"] = report.failures;
   out["initial_objective"] = report.initial_objective;
@@ -84,12 +88,10 @@ Json learning(const LearnReport& report, bool one_block) {
   out["start_objectives"] = report.start_objectives;
   out["parameters"] = Json::object();
   for (const LearnedParameter& parameter : report.parameters) {
-    Json fields = {{"initial", parameter.initial},
-                   {"value", parameter.value},
-                   {"gradient", parameter.gradient},
-                   {"fixed", parameter.fixed},
-                   {"at_bound", parameter.at_bound},
-                   {"se", parameter.standard_error ? Json(*parameter.standard_error) : Json()}};
+    Json fields = {
+        {"initial", parameter.initial},   {"value", parameter.value},
+        {"gradient", parameter.gradient}, {"fixed", parameter.fixed},
+        {"at_bound", parameter.at_bound}, {"se", parameter.standard_error ? Json(*parameter.standard_error) : Json()}};
     if (parameter.hyperprior) {
       fields["hyperprior"] = {{"median", parameter.hyperprior->median}, {"sd", parameter.hyperprior->sd}};
     }

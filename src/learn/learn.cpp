@@ -9,6 +9,7 @@
 #include "learn/free_parameters.hpp"
 #include "learn/learning_objective.hpp"
 #include "learn/maximise.hpp"
+#include "learn/row_subset.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -42,6 +43,11 @@ constexpr double tied_gain = 0.1;
 constexpr std::size_t most_beyond = 4;
 constexpr double far_below = 30.0;
 constexpr double surprise = 0.25;
+/// From this many rows on, the search begins with what half of them says, and so on down.
+constexpr Index many_rows = 400;
+constexpr Index share_of_rows = 2;
+/// That need not be exact.
+constexpr double part_tolerance = 1e-2;
 
 /// One call of learn(): ascents from one or several starts over one objective.
 class Learning {
@@ -99,9 +105,58 @@ class Learning {
     }
   }
 
+  /// Where a part of many rows leads, and the Hessian there, grown with the rows. Nothing for few rows, for
+  /// length-scales of single features, which a part of the rows may not show, and where the part ends at a bound.
+  struct PartialResult {
+    Vector point;
+    Curvature curvature;
+    double radius;
+  };
+  std::optional<PartialResult> learn_from_part(const Vector& first) {
+    const Index rows = model_.rows();
+    if (rows < many_rows || free_.size() > most_beyond || TiedCoordinates(free_, first).fewer()) return {};
+    const Index count = rows / share_of_rows;
+    const std::optional<Model> part = row_subset(model_, count);
+    if (!part) return {};
+    LearnOptions options = options_;
+    options.restarts = 0;
+    options.standard_errors = true;
+    options.tolerance = std::max(options.tolerance, part_tolerance);
+    Run run = run_;
+    run.progress = [this](const Iteration& iteration) {
+      return progress_.tell({0, iteration.objective, iteration.residual, "learning from a part of the rows"});
+    };
+    Learning learning(*part, method_, options, run, free_);
+    const Learned learned = learning.run();
+    report_.part_rows = count;
+    report_.part_evaluations = learned.report.evaluations;
+    if (learned.report.status == Status::stopped) stopped_ = true;
+    const auto& curvature = learning.curvature_;
+    if (learned.report.status != Status::converged || !curvature || curvature->coordinates.size() != free_.size())
+      return {};
+    const auto covariance = covariance_at_maximum(curvature->hessian);
+    if (!covariance) return {};
+    const double spread = std::sqrt(covariance->diagonal().maxCoeff());
+    const double growth = static_cast<double>(rows) / static_cast<double>(count);
+    return PartialResult{learning.objective_.best_point(),
+                         Curvature{curvature->coordinates, growth * curvature->hessian},
+                         std::clamp(2.0 * spread, 0.1, 1.0)};
+  }
+
   /// From the model's own parameters: first along all length-scales together, then with those of a kernel tied to one
   /// another, then free.
   Maximum explore_and_ascend(const Vector& point) {
+    if (const auto part = learn_from_part(point)) {
+      const SearchOptions search{.max_evaluations = left_here_,
+                                 .tolerance = options_.tolerance,
+                                 .radius = part->radius,
+                                 .curvature = &part->curvature};
+      Maximum maximum = maximise(
+          counted_, [&] { return stopped_; }, part->point, lower_, upper_, search);
+      report_.curvature_evaluations += maximum.curvature_evaluations;
+      // The part has looked for other maxima.
+      if (maximum.point.size() > 0) return maximum;
+    }
     std::optional<Evaluated> start = scan_lengthscales(counted_, point, free_, static_cast<double>(model_.rows()));
     if (!start) return {-std::numeric_limits<double>::infinity(), Status::numerical_failure, "the start failed"};
     const TiedCoordinates tied(free_, start->point);

@@ -24,6 +24,8 @@ constexpr double near = 0.006;
 constexpr double same_place = 0.006;
 /// Closer to a bound than this counts as at it.
 constexpr double bound_margin = 1e-6;
+/// Steps that a Hessian from elsewhere is trusted for.
+constexpr int known_steps = 3;
 
 double norm_of(const Vector& v) { return v.size() == 0 ? 0.0 : v.lpNorm<Eigen::Infinity>(); }
 
@@ -57,6 +59,10 @@ class Search {
     if (first) {
       here_ = std::move(*first);
       model_.reset(std::max(norm_of(projected(point_, here_.gradient)), 1e-3) / options_.radius);
+      if (options_.curvature != nullptr) {
+        const Curvature& known = *options_.curvature;
+        model_.set(known.hessian, known.coordinates, std::max(1e-3, known.hessian.diagonal().cwiseAbs().mean()));
+      }
       climb();
       out_.value = here_.value;
       out_.point = point_;
@@ -96,7 +102,8 @@ class Search {
 
   void climb() {
     // A model that knows the ridges of the function saves more steps than it costs.
-    if (point_.size() <= options_.few && residual() > gradient_goal(options_.tolerance, here_)) (void)take_hessian();
+    const bool unknown = options_.curvature == nullptr && point_.size() <= options_.few;
+    if (unknown && residual() > gradient_goal(options_.tolerance, here_)) (void)take_hessian();
     while (true) {
       const double slope = residual();
       if (slope <= gradient_goal(options_.tolerance, here_))
@@ -117,6 +124,8 @@ class Search {
       if (expected <= options_.enough && norm_of(step) < radius_)
         return end(Status::converged, fmt::format("no more than {:.1e} left to gain", options_.enough));
       if (norm_of(step) <= near && take_hessian()) continue;
+      // A Hessian that was only about right has led as near as it could.
+      if (options_.curvature != nullptr && attempts_ == known_steps && !second_order_ && take_hessian()) continue;
       // Gradients see further than values: that values cannot tell is no end while gradients still fall.
       if (hidden_ && expected <= here_.value_error)
         return end(Status::converged,
@@ -154,6 +163,7 @@ class Search {
       radius_ = 0.0;
       return;
     }
+    ++attempts_;
     auto there = evaluate(next);
     if (!there) {
       radius_ = 0.25 * std::min(radius_, length);
@@ -190,6 +200,7 @@ class Search {
   double radius_;
   Vector point_, curvature_at_;
   Evaluation here_{};
+  int attempts_ = 0;
   bool second_order_ = false;
   bool hidden_ =
       false;  ///< The last step was expected to gain less than values can show, and made the gradient no smaller.

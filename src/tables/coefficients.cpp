@@ -5,8 +5,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
+#include <limits>
+#include <optional>
 
 namespace gaussmith {
 
@@ -43,28 +47,31 @@ ColumnScales column_scales(const TableCoding& coding) {
   return out;
 }
 
-/// Mean and variance of the coefficients, the intercept first.
-Marginals moments(const Posterior& posterior, const ColumnScales& columns, bool intercept) {
-  const Index lead = intercept ? 1 : 0;
-  const Index count = lead + columns.scale.size();
-  if (!intercept || columns.centre.isZero(0.0)) {
-    Marginals out = posterior.weights();
-    out.mean.conservativeResize(count);
-    out.variance.conservativeResize(count);
-    out.mean.tail(columns.scale.size()).array() /= columns.scale.array();
-    out.variance.tail(columns.scale.size()).array() /= columns.scale.array().square();
-    return out;
-  }
+/// The coefficients as rows of the weights, the intercept first; empty where they are weights, or multiples of them.
+std::optional<SparseMatrix> coefficient_rows(const ColumnScales& columns, bool intercept, Index dimension) {
+  if (!intercept || columns.centre.isZero(0.0)) return {};
   std::vector<Eigen::Triplet<double>> entries;
   entries.emplace_back(0, 0, 1.0);
   for (int j = 0; j < static_cast<int>(columns.scale.size()); ++j) {
     entries.emplace_back(0, j + 1, -columns.centre(j) / columns.scale(j));
     entries.emplace_back(j + 1, j + 1, 1.0 / columns.scale(j));
   }
-  SparseMatrix rows(count, posterior.model().dimension());
+  SparseMatrix rows(columns.scale.size() + 1, dimension);
   rows.setFromTriplets(entries.begin(), entries.end());
-  const Prediction predicted = posterior.predict(PredictionPoints{.design = rows});
-  return {predicted.latent_mean(), predicted.latent_variance()};
+  return rows;
+}
+
+/// Mean and variance of the coefficients. `predict` gives those of rows of the weights, `weights` those of the weights.
+Marginals moments(const ColumnScales& columns, bool intercept, Index dimension,
+                  const std::function<Marginals(const Design&)>& predict) {
+  if (const auto rows = coefficient_rows(columns, intercept, dimension)) return predict(*rows);
+  const Index count = columns.scale.size() + (intercept ? 1 : 0);
+  Marginals out = predict(Identity{});
+  out.mean.conservativeResize(count);
+  out.variance.conservativeResize(count);
+  out.mean.tail(columns.scale.size()).array() /= columns.scale.array();
+  out.variance.tail(columns.scale.size()).array() /= columns.scale.array().square();
+  return out;
 }
 
 bool has_ratio(const std::string& likelihood) {
@@ -73,57 +80,128 @@ bool has_ratio(const std::string& likelihood) {
   return std::find(known.begin(), known.end(), likelihood) != known.end();
 }
 
-bool is_linear(const Posterior& posterior, const TableCoding& coding) {
-  const Prior& prior = posterior.model().prior;
-  return std::holds_alternative<Isotropic>(prior) ||
-         (std::holds_alternative<Additive>(prior) &&
-          (coding.intercept || !coding.fixed.empty() || coding.features.is_sparse));
+bool is_linear(const Prior& prior, const TableCoding& coding) {
+  if (std::holds_alternative<Isotropic>(prior)) return true;
+  return std::holds_alternative<Additive>(prior) &&
+         (coding.intercept || !coding.fixed.empty() || coding.features.is_sparse);
 }
 
-}  // namespace
-
-std::vector<Coefficient> coefficients(const Posterior& posterior, const TableCoding& coding, double level) {
-  if (!(level > 0.0 && level < 1.0)) throw InvalidOption(fmt::format("level must be between 0 and 1, found {}", level));
-  if (!is_linear(posterior, coding)) return {};
-  ColumnScales columns = column_scales(coding);
+/// The names and scales of a model's coefficients.
+ColumnScales columns_of(const Prior& prior, const TableCoding& coding) {
   // Features of an additive model are inputs of its process.
-  if (std::holds_alternative<Additive>(posterior.model().prior) && coding.fixed.empty() && !coding.features.is_sparse)
-    columns = {};
+  const bool inputs = std::holds_alternative<Additive>(prior) && coding.fixed.empty() && !coding.features.is_sparse;
+  ColumnScales columns = inputs ? ColumnScales() : column_scales(coding);
   if (coding.intercept) columns.names.insert(columns.names.begin(), "(intercept)");
-  const Marginals found = moments(posterior, columns, coding.intercept);
-  const double width = normal_quantile(0.5 + 0.5 * level);
-  const bool ratios = has_ratio(posterior.model().sites.front()->traits().name);
+  return columns;
+}
+
+/// Where the distribution function of a mixture of Gaussians reaches a level.
+double mixture_quantile(const std::vector<Marginals>& parts, const std::vector<double>& weights, Index j,
+                        double level) {
+  if (parts.size() == 1) return parts[0].mean(j) + normal_quantile(level) * std::sqrt(parts[0].variance(j));
+  double lower = std::numeric_limits<double>::infinity();
+  double upper = -lower;
+  for (const Marginals& part : parts) {
+    const double own = part.mean(j) + normal_quantile(level) * std::sqrt(part.variance(j));
+    lower = std::min(lower, own);
+    upper = std::max(upper, own);
+  }
+  for (int step = 0; step < 60 && lower < upper; ++step) {
+    const double middle = 0.5 * (lower + upper);
+    double mass = 0.0;
+    for (std::size_t k = 0; k < parts.size(); ++k)
+      mass += weights[k] * ndtr((middle - parts[k].mean(j)) / std::sqrt(parts[k].variance(j)));
+    (mass < level ? lower : upper) = middle;
+  }
+  return 0.5 * (lower + upper);
+}
+
+std::vector<Coefficient> summarise(const ColumnScales& columns, const std::vector<Marginals>& parts,
+                                   const std::vector<double>& weights, const SiteBlock& sites, bool intercept,
+                                   double level) {
+  const bool ratios = has_ratio(sites.traits().name);
   std::vector<Coefficient> out;
-  for (Index j = 0; j < found.mean.size(); ++j) {
-    Coefficient one{.name = columns.names[static_cast<std::size_t>(j)],
-                    .mean = found.mean(j),
-                    .sd = std::sqrt(std::max(0.0, found.variance(j)))};
-    one.lower = one.mean - width * one.sd;
-    one.upper = one.mean + width * one.sd;
-    if (ratios && (j > 0 || !coding.intercept)) one.ratio = std::exp(one.mean);
+  for (Index j = 0; j < static_cast<Index>(columns.names.size()); ++j) {
+    Coefficient one{.name = columns.names[static_cast<std::size_t>(j)]};
+    for (std::size_t k = 0; k < parts.size(); ++k) one.mean += weights[k] * parts[k].mean(j);
+    double variance = 0.0;
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      const double away = parts[k].mean(j) - one.mean;
+      variance += weights[k] * (std::max(0.0, parts[k].variance(j)) + away * away);
+    }
+    one.sd = std::sqrt(variance);
+    one.lower = mixture_quantile(parts, weights, j, 0.5 - 0.5 * level);
+    one.upper = mixture_quantile(parts, weights, j, 0.5 + 0.5 * level);
+    if (ratios && (j > 0 || !intercept)) one.ratio = std::exp(one.mean);
     out.push_back(std::move(one));
   }
   return out;
 }
 
-std::vector<GroupEffects> group_effects(const Posterior& posterior, const TableCoding& coding) {
+void check_level(double level) {
+  if (!(level > 0.0 && level < 1.0)) throw InvalidOption(fmt::format("level must be between 0 and 1, found {}", level));
+}
+
+std::vector<GroupEffects> group_effects(const Model& model, const Marginals& weights, const TableCoding& coding) {
   std::vector<GroupEffects> out;
-  const auto* prior = std::get_if<Additive>(&posterior.model().prior);
-  if (prior == nullptr || coding.groups.empty()) return out;
-  const Marginals weights = posterior.weights();
+  const auto& prior = std::get<Additive>(model.prior);
   for (std::size_t t = 0; t < coding.groups.size(); ++t) {
     const GroupCoding& group = coding.groups[t];
     GroupEffects one{.term = group.term, .group = group.name(), .levels = group.levels};
-    const RandomEffects& term = prior->random[t];
+    const RandomEffects& term = prior.random[t];
     for (Index e = 0; e < term.effects(); ++e) {
       GroupEffects::Effect effect{.name = e == 0 && group.intercept ? "(intercept)" : group.slope, .sd = term.sd(e)};
-      const auto places = Eigen::seqN(prior->first_of(t) + e, term.levels, term.effects());
+      const auto places = Eigen::seqN(prior.first_of(t) + e, term.levels, term.effects());
       effect.levels = {weights.mean(places), weights.variance(places)};
       one.effects.push_back(std::move(effect));
     }
     out.push_back(std::move(one));
   }
   return out;
+}
+
+Marginals latent_of(const Prediction& predicted) { return {predicted.latent_mean(), predicted.latent_variance()}; }
+
+}  // namespace
+
+std::vector<Coefficient> coefficients(const Posterior& posterior, const TableCoding& coding, double level) {
+  check_level(level);
+  const Model& model = posterior.model();
+  if (!is_linear(model.prior, coding)) return {};
+  const ColumnScales columns = columns_of(model.prior, coding);
+  const auto predict = [&](const Design& rows) {
+    return rows.is_identity() ? posterior.weights() : latent_of(posterior.predict(PredictionPoints{.design = rows}));
+  };
+  return summarise(columns, {moments(columns, coding.intercept, model.dimension(), predict)}, {1.0},
+                   *model.sites.front(), coding.intercept, level);
+}
+
+std::vector<Coefficient> coefficients(const Integrated& integrated, const TableCoding& coding, double level) {
+  check_level(level);
+  const Model& model = integrated.model;
+  if (!is_linear(model.prior, coding)) return {};
+  const ColumnScales columns = columns_of(model.prior, coding);
+  std::vector<Marginals> parts;
+  std::vector<double> weights;
+  for (const IntegrationPoint& point : integrated.points) {
+    const Predictor predictor(point.gaussian.fitted);
+    const auto predict = [&](const Design& rows) {
+      return latent_of(predictor.predict(PredictionPoints{.design = rows}));
+    };
+    parts.push_back(moments(columns, coding.intercept, model.dimension(), predict));
+    weights.push_back(point.gaussian.weight);
+  }
+  return summarise(columns, parts, weights, *model.sites.front(), coding.intercept, level);
+}
+
+std::vector<GroupEffects> group_effects(const Posterior& posterior, const TableCoding& coding) {
+  if (coding.groups.empty()) return {};
+  return group_effects(posterior.model(), posterior.weights(), coding);
+}
+
+std::vector<GroupEffects> group_effects(const Integrated& integrated, const TableCoding& coding) {
+  if (coding.groups.empty()) return {};
+  return group_effects(integrated.model, integrated.weights, coding);
 }
 
 }  // namespace gaussmith

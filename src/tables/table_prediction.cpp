@@ -67,6 +67,21 @@ PredictionPoints points_of(const SavedModel& model, const Table& table, const Ta
   return points;
 }
 
+/// The prediction of the fit, or the average over the parameters; a new level has the variance of each of them.
+Prediction predict_points(const SavedModel& model, PredictionPoints points, const Table& table,
+                          const TablePredictionOptions& options) {
+  if (model.integration.empty()) return Predictor(model.fitted, options.threads).predict(points, options.threads);
+  if (points.variance.size() == 0) return predict_mixture(model.integration, points, options.threads);
+  std::vector<Prediction> parts;
+  Vector weights(static_cast<Index>(model.integration.size()));
+  for (const WeightedGaussian& part : model.integration) {
+    points.variance = unseen_levels(model.coding, std::get<Additive>(part.fitted.prior), table).variance;
+    weights(static_cast<Index>(parts.size())) = part.weight;
+    parts.push_back(Predictor(part.fitted, options.threads).predict(points, options.threads));
+  }
+  return Prediction::mixture(std::move(parts), std::move(weights));
+}
+
 const char* format_of(bool is_sparse) { return is_sparse ? "LIBSVM" : "CSV"; }
 
 /// The columns to copy: those that the model remembers, where the new table has them, and then those asked for.
@@ -128,16 +143,9 @@ TablePrediction predict_table(const SavedModel& model, Table table, const TableP
   std::vector<Column> kept = kept_columns(coding, options.keep, complete.table, notes);
   const PredictionPoints points = points_of(model, complete.table, options, warnings);
   const Vector responses = options.observed ? coding.target.encode(complete.table) : Vector();
-  Prediction prediction = model.integration.empty()
-                              ? Predictor(model.fitted, options.threads).predict(points, options.threads)
-                              : predict_mixture(model.integration, points, options.threads);
-  return {std::move(prediction),
-          std::move(complete.rows),
-          coding.target,
-          responses,
-          std::move(notes),
-          std::move(warnings),
-          std::move(kept)};
+  Prediction prediction = predict_points(model, points, complete.table, options);
+  return {std::move(prediction), std::move(complete.rows), coding.target,  responses,
+          std::move(notes),      std::move(warnings),      std::move(kept)};
 }
 
 std::vector<Column> TablePrediction::columns(const PredictionColumns& wanted) const {

@@ -1,0 +1,56 @@
+#include "learn/row_subset.hpp"
+
+#include "gaussmith/random.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <typeinfo>
+#include <vector>
+
+namespace gaussmith {
+
+namespace {
+
+/// `count` of the numbers below `all`, ascending.
+std::vector<Index> choose(Index all, Index count) {
+  std::vector<Index> numbers(static_cast<std::size_t>(all));
+  std::iota(numbers.begin(), numbers.end(), Index{0});
+  Random random(0);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+    const double left = static_cast<double>(numbers.size() - i);
+    std::swap(numbers[i],
+              numbers[i + std::min(numbers.size() - i - 1, static_cast<std::size_t>(left * random.uniform()))]);
+  }
+  numbers.resize(static_cast<std::size_t>(count));
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+/// The chosen rows of a catalogued block; null for another kind, whose functions may know their rows.
+Sites rows_of(const SiteBlock& block, const std::vector<Index>& rows) {
+  if (find_likelihood(block.traits().name) == nullptr) return nullptr;
+  SiteArguments arguments;
+  for (const SiteParameter& p : block.parameters())
+    arguments[p.name] = p.values.size() > 1 ? Vector(p.values(rows)) : p.values;
+  Sites made = observe(block.traits().name, block.responses()(rows), arguments);
+  const SiteBlock& found = *made;
+  return typeid(found) == typeid(block) ? made : nullptr;
+}
+
+}  // namespace
+
+std::optional<Model> row_subset(const Model& model, Index count) {
+  const auto* process = std::get_if<GaussianProcess>(&model.prior);
+  if (process == nullptr || !model.design.is_identity() || model.sites.size() != 1) return {};
+  const std::vector<Index> rows = choose(model.rows(), count);
+  Model part = model;
+  const Sites sites = rows_of(*model.sites.front(), rows);
+  if (!sites) return {};
+  part.sites = {sites};
+  std::get<GaussianProcess>(part.prior).inputs = Matrix((*process->inputs)(rows, Eigen::all));
+  if (model.offset.size() > 0) part.offset = Vector(model.offset(rows));
+  if (model.weights.size() > 0) part.weights = Vector(model.weights(rows));
+  return part;
+}
+
+}  // namespace gaussmith
