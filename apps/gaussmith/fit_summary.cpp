@@ -97,8 +97,8 @@ std::string learning_line(const LearnReport& report) {
                         plural(report.part_rows, "row"));
   }
   if (report.failed_evaluations > 0) {
-    text += fmt::format("; recovered from {} ({})", plural(report.failed_evaluations, "failed step"),
-                        fmt::join(report.failures, "; "));
+    text += fmt::format("; recovered from {} ({}{})", plural(report.failed_evaluations, "failed step"),
+                        report.failures.front(), report.failures.size() > 1 ? "; all reasons with --json" : "");
   }
   if (report.start_objectives.size() > 1) {
     const auto [worst, best] = std::minmax_element(report.start_objectives.begin(), report.start_objectives.end());

@@ -46,7 +46,9 @@ constexpr double surprise = 0.25;
 /// From this many rows on, the search begins with what half of them says, and so on down.
 constexpr Index many_rows = 400;
 constexpr Index share_of_rows = 2;
-/// That need not be exact.
+/// Parameters with standard errors below this on their scale have one maximum as far as half of the rows can tell.
+constexpr double well_known_error = 0.4;
+/// That half need not be exact.
 constexpr double part_tolerance = 1e-2;
 
 /// One call of learn(): ascents from one or several starts over one objective.
@@ -143,6 +145,12 @@ class Learning {
                          std::clamp(2.0 * spread, 0.1, 1.0)};
   }
 
+  [[nodiscard]] static bool well_known(const Maximum& maximum) {
+    if (!maximum.curvature) return false;
+    const auto covariance = covariance_at_maximum(maximum.curvature->hessian);
+    return covariance && covariance->diagonal().maxCoeff() < well_known_error * well_known_error;
+  }
+
   /// From the model's own parameters: first along all length-scales together, then with those of a kernel tied to one
   /// another, then free.
   Maximum explore_and_ascend(const Vector& point) {
@@ -154,8 +162,8 @@ class Learning {
       Maximum maximum = maximise(
           counted_, [&] { return stopped_; }, part->point, lower_, upper_, search);
       report_.curvature_evaluations += maximum.curvature_evaluations;
-      // The part has looked for other maxima.
-      if (maximum.point.size() > 0) return maximum;
+      // The part has looked for other maxima; all rows look again where they leave parameters open.
+      if (maximum.point.size() > 0) return well_known(maximum) ? maximum : look_beyond(std::move(maximum));
     }
     std::optional<Evaluated> start = scan_lengthscales(counted_, point, free_, static_cast<double>(model_.rows()));
     if (!start) return {-std::numeric_limits<double>::infinity(), Status::numerical_failure, "the start failed"};

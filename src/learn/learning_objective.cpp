@@ -52,7 +52,8 @@ std::optional<Evaluation> LearningObjective::operator()(const Vector& places) {
   Evaluation out = evaluate(*posterior, places);
   if (!std::isfinite(out.value) || !out.gradient.allFinite()) return fail(report.message);
   if (!(out.value_error < usable_error))
-    return fail(fmt::format("the evidence is uncertain by {:.1g}: {}", out.value_error, report.message));
+    return fail(
+        fmt::format("rounding or unfinished inference left the evidence uncertain by more than {}", usable_error));
   cheapest_ = std::min(cheapest_, std::max(iterations_, 1));
   // The point that the search goes on from, so that sites that are not log-concave stay on one branch of their optima.
   if (!from_ || out.value > from_value_) {
