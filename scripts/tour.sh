@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A tour of the tool on the data in data/: binary classification, counts with exposure, robust regression. It prints
+# A tour of the tool on the data in data/: binary classification, counts with exposure, robust regression, a mixed model. It prints
 # every command before running it, takes a few seconds, and leaves models, predictions and reports in build/tour/.
 #   scripts/tour.sh         uses build/bin/gaussmith
 #   scripts/tour.sh TOOL    uses another build of it
@@ -67,5 +67,11 @@ for likelihood in gaussian student-t; do
   brief 'Scores|Coverage' evaluate --model "$out/curve-$likelihood.gsm" --data data/outliers_test.csv
 done
 say '' 'Under Student-t noise the same curve is worth more evidence and predicts new rows with a higher density.'
+
+heading '4. Repeated measurements: reaction times of 18 people over ten days with little sleep'
+say 'Everyone has a level and a slope of their own; the formula is that of lme4. Standard errors of the parameters come from' \
+  'the curvature of the evidence; coefficients are on the scale of the table.'
+brief 'Evidence|Learning|Parameters|Coefficients|Groups|  ' fit --data data/sleepstudy.csv \
+  --formula 'reaction ~ days + (days|subject)' --likelihood gaussian --learn --save "$out/sleep.gsm"
 rm -f "$out/report.txt"
 say '' "Models, predictions and whole reports are in $out/. Next: export PATH=\"\$PWD/build/bin:\$PATH\", then gaussmith fit --help; README.md, docs/."

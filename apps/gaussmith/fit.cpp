@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -176,6 +177,30 @@ std::string coefficient_csv(const std::vector<Coefficient>& all) {
   return out;
 }
 
+/// What is wrong with a default noise that the residuals contradict; empty where nothing is.
+std::string noise_warning(const Posterior& posterior, const FitArguments& arguments, const Settings& settings) {
+  const Model& model = posterior.model();
+  const bool given = std::any_of(settings.parameters.begin(), settings.parameters.end(), [](const Assignment& set) {
+    return set.name == "likelihood.variance" || set.name == "sites[0].variance";
+  });
+  const SiteBlock& block = *model.sites.front();
+  if (arguments.learn || given || !arguments.problem.empty() || !block.traits().gaussian) {
+    return {};
+  }
+  constexpr double factor = 3.0;
+  const double assumed = std::sqrt(block.parameters().front().values[0]);
+  const double seen =
+      std::sqrt((block.responses() - posterior.latent().mean).squaredNorm() / static_cast<double>(block.size()));
+  if (seen < factor * assumed && seen * factor > assumed) {
+    return {};
+  }
+  return fmt::format(
+      "residuals have a standard deviation of {:.3g}, but the noise was taken to have {:.3g} (its default): all "
+      "standard "
+      "deviations and the evidence rest on that; use --learn or --set likelihood.variance",
+      seen, assumed);
+}
+
 /// Exit code, notes and warnings; the output comes later.
 Outcome judge(const Prepared& prepared, const Fitted& fitted) {
   const Report& report = fitted.posterior().report();
@@ -254,6 +279,11 @@ Outcome run_fit(FitArguments arguments, const CommonOptions& common) {
       problem ? prepare_problem(arguments, std::move(*problem), settings) : prepare_table(arguments, settings);
   const Fitted fitted = run_method(prepared.model, method, arguments, settings, common);
 
+  if (fitted.usable()) {
+    if (std::string warning = noise_warning(fitted.posterior(), arguments, settings); !warning.empty()) {
+      prepared.warnings.push_back(std::move(warning));
+    }
+  }
   Outcome outcome = judge(prepared, fitted);
   stop_if_interrupted();
   if (!arguments.save.empty() && !fitted.usable()) {

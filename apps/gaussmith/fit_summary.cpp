@@ -118,7 +118,11 @@ std::string parameters_heading(const LearnReport& report) {
                        [&](const LearnedParameter& parameter) { return (parameter.*member).has_value(); });
   };
   if (any(&LearnedParameter::standard_error)) {
-    text += ", se: standard error of the logarithm (0.1 is 10 %)";
+    const bool correlations =
+        std::any_of(report.parameters.begin(), report.parameters.end(),
+                    [](const auto& parameter) { return parameter.name.find("correlation") != std::string::npos; });
+    text += fmt::format(", se: standard error of the logarithm (0.1 is 10 %){}",
+                        correlations ? ", of atanh for correlations" : "");
   }
   if (any(&LearnedParameter::hyperprior)) {
     text += ", hyperprior: log-normal, median and sd";

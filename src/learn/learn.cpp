@@ -48,6 +48,8 @@ constexpr Index many_rows = 400;
 constexpr Index share_of_rows = 2;
 /// Parameters with standard errors below this on their scale have one maximum as far as half of the rows can tell.
 constexpr double well_known_error = 0.4;
+/// What half of the rows leaves more open than this may be elsewhere with all of them.
+constexpr double part_error = 0.5;
 /// That half need not be exact.
 constexpr double part_tolerance = 1e-2;
 
@@ -139,6 +141,7 @@ class Learning {
     const auto covariance = covariance_at_maximum(curvature->hessian);
     if (!covariance) return {};
     const double spread = std::sqrt(covariance->diagonal().maxCoeff());
+    if (spread > part_error) return {};
     const double growth = static_cast<double>(rows) / static_cast<double>(count);
     return PartialResult{learning.objective_.best_point(),
                          Curvature{curvature->coordinates, growth * curvature->hessian},
