@@ -117,6 +117,26 @@ void announce(const Learned& learned, int fits, const CommonOptions& common) {
   std::fflush(stderr);
 }
 
+/// The model with the starts that nobody gave moved into the bounds that somebody did.
+Model started_inside(const Model& model, const LearnOptions& options, const Settings& settings) {
+  std::map<std::string, double, std::less<>> moved;
+  for (const Parameter& parameter : model.parameters()) {
+    const auto bounds = options.bounds.find(parameter.name);
+    if (bounds == options.bounds.end()) {
+      continue;
+    }
+    const bool given = std::any_of(settings.parameters.begin(), settings.parameters.end(), [&](const Assignment& set) {
+      const auto names = full_names(model, set.name);
+      return std::find(names.begin(), names.end(), parameter.name) != names.end();
+    });
+    const double inside = std::clamp(parameter.value, bounds->second.lower, bounds->second.upper);
+    if (!given && inside != parameter.value) {
+      moved[parameter.name] = inside;
+    }
+  }
+  return moved.empty() ? model : model.with_parameters(moved);
+}
+
 Fitted run_method(const Model& model, const Method& method, const FitArguments& arguments, const Settings& settings,
                   const CommonOptions& common) {
   Fitted fitted;
@@ -128,8 +148,14 @@ Fitted run_method(const Model& model, const Method& method, const FitArguments& 
     const IntegrateOptions options =
         integrate_options(learn_options(model, arguments.learning, settings.learning), settings.integration);
     const int fits = arguments.integrate ? integration_fits(model, options) : 0;
-    fitted.learned = learn(model, method, options.learning, run);
-    if (arguments.integrate && fitted.usable()) {
+    const bool table = arguments.problem.empty();
+    fitted.learned =
+        learn(table ? started_inside(model, options.learning, settings) : model, method, options.learning, run);
+    const auto& parameters = fitted.learned->report.parameters;
+    const bool anything = std::any_of(parameters.begin(), parameters.end(), [](const auto& p) { return !p.fixed; });
+    if (arguments.integrate && !anything) {
+      fitted.learned->report.warnings.emplace_back("--integrate has no effect: no parameter is free");
+    } else if (arguments.integrate && fitted.usable()) {
       announce(*fitted.learned, fits, common);
       RunControl integrating(common, "integrating, fit");
       run.progress = integrating.run().progress;

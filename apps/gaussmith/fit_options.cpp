@@ -46,7 +46,8 @@ void add_table_options(CLI::App& app, TableArguments& table) {
       ->expected(1)
       ->take_all();
   add("--coefficient-prior", table.coefficient_priors,
-      "NAME=MEAN,SD: prior of a coefficient on the scale of its column (default: from the scale of the data); may be "
+      "NAME=MEAN,SD: prior of a coefficient on the scale of its column, (intercept) for an average row (default: from "
+      "the scale of the data); may be "
       "repeated",
       "NAME=MEAN,SD")
       ->expected(1)

@@ -125,7 +125,7 @@ std::string parameters_heading(const LearnReport& report) {
                         correlations ? ", of atanh for correlations" : "");
   }
   if (any(&LearnedParameter::hyperprior)) {
-    text += ", hyperprior: log-normal, median and sd";
+    text += ", hyperprior: normal on that scale, median and sd";
   }
   return text;
 }
@@ -233,6 +233,12 @@ std::string group_table(const FitSummary& summary) {
     for (const auto& effect : group.effects) {
       text += fmt::format(", {} sd {:.5g}", effect.name, effect.sd);
     }
+    if (const auto* prior = std::get_if<Additive>(&summary.posterior->model().prior)) {
+      const auto term = static_cast<std::size_t>(&group - summary.groups.data());
+      if (const auto& correlation = prior->random[term].correlation) {
+        text += fmt::format(", correlation {:.3g}", *correlation);
+      }
+    }
     line(out, out.empty() ? "Groups" : "", text);
   }
   return out;
@@ -250,7 +256,9 @@ std::string integration_lines(const Integrated& integrated, bool one_block) {
                                  : "log of the integral over the parameters on their scales; no evidence without "
                                    "hyperpriors on all of them"));
   if (!integrated.parameters.empty()) {
-    line(out, "", "posterior mean and standard deviation of the log parameter, 95 % interval of the parameter");
+    line(out, "",
+         "posterior mean and standard deviation of the logarithm (of correlations: atanh), 95 % interval of the "
+         "parameter");
   }
   std::size_t shown = 0;
   for (const IntegratedParameter& parameter : integrated.parameters) {

@@ -77,7 +77,8 @@ FeatureColumn code_text(const Column& column, bool drop_first_level, std::vector
     warnings.push_back(fmt::format("column {} is constant ({})", in_quotes(column.name), in_quotes(coded.levels[0])));
   } else if (levels == column.rows() && levels > 2) {
     warnings.push_back(
-        fmt::format("column {} has a different text in each of the {} rows; is it an identifier rather than a feature?",
+        fmt::format("column {} has a different text in each of the {} rows; is it an identifier rather than a feature "
+                    "(then keep it: --keep, or leave it out)?",
                     in_quotes(column.name), levels));
   }
   return coded;

@@ -113,8 +113,9 @@ const Column& Table::column(std::string_view name) const {
   }
   const Column* const found = find(name);
   if (found == nullptr) {
-    throw InvalidFile(fmt::format("{} has no column {}; its columns are {}", name_in_messages(), in_quotes(name),
-                                  listed(column_names(*this))));
+    const std::vector<std::string> names = column_names(*this);
+    throw InvalidFile(fmt::format("{} has no column {}{}; its columns are {}", name_in_messages(), in_quotes(name),
+                                  suggestion(name, names), listed(names)));
   }
   return *found;
 }

@@ -33,7 +33,7 @@ constexpr const char* cure =
 
 std::vector<std::string> advice(const LearnReport& report, const std::vector<FreeParameter>& free,
                                 const Vector& places) {
-  std::vector<std::string> switched_off, bounded, running;
+  std::vector<std::string> switched_off, bounded, running, cut_short;
   std::size_t next = 0;
   for (const LearnedParameter& parameter : report.parameters) {
     if (parameter.fixed) continue;
@@ -44,7 +44,12 @@ std::vector<std::string> advice(const LearnReport& report, const std::vector<Fre
     const bool undetermined = far || parameter.standard_error.value_or(0.0) > open;
     if (!at_end && !undetermined) continue;
     const bool one_of_many = f.name.ends_with("]") && f.name.find("lengthscale[") != std::string::npos;
-    if (one_of_many && place > f.initial)
+    // Where the slope at an end goes on outwards, more room has a better value for certain.
+    const bool held = f.bounded && ((f.at_lower(place) && parameter.gradient < 0.0) ||
+                                    (f.at_upper(place) && parameter.gradient > 0.0));
+    if (held)
+      cut_short.push_back(f.name);
+    else if (one_of_many && place > f.initial)
       switched_off.push_back(f.name);
     else if (at_end)
       bounded.push_back(f.name);
@@ -61,6 +66,10 @@ std::vector<std::string> advice(const LearnReport& report, const std::vector<Fre
     out.push_back(
         fmt::format("at or near a bound: {}; the data do not determine {}, so predictions rest on the bound: use {}",
                     listed(bounded), bounded.size() == 1 ? "it" : "them", cure));
+  if (!cut_short.empty())
+    out.push_back(
+        fmt::format("held by the bounds that were given: {}; the evidence rises beyond, so wider bounds fit better",
+                    listed(cut_short)));
   if (!running.empty()) out.push_back(fmt::format("hardly determined by the data: {}; use {}", listed(running), cure));
   return out;
 }

@@ -76,7 +76,7 @@ std::vector<FreeParameter> free_parameters(const Model& model, const LearnOption
     const double lower = place_of(p.scale, range.lower);
     const double upper = place_of(p.scale, range.upper);
     free.push_back({p.name, p.scale, std::clamp(p.on_scale(), lower, upper), lower, upper,
-                    prior == hyperpriors.end() ? std::nullopt : std::optional(prior->second)});
+                    prior == hyperpriors.end() ? std::nullopt : std::optional(prior->second), own != bounds.end()});
   }
   return free;
 }

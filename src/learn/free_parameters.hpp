@@ -14,6 +14,7 @@ struct FreeParameter {
   ParameterScale scale;
   double initial, lower, upper;  ///< Places on the scale.
   std::optional<LogNormal> hyperprior;
+  bool bounded = false;  ///< The caller gave its bounds.
 
   /// How far a place is from the hyperprior's median, in its standard deviations; there must be one.
   [[nodiscard]] double z_of(double place) const;

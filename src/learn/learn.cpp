@@ -308,6 +308,9 @@ class Learning {
     for (double& value : report_.start_objectives) value = std::min(value, there.value);
     report_.log_hyperprior = there.value - best.log_evidence().value;
     report_.residual = projected_gradient(there.gradient, objective_.best_point(), free_).lpNorm<Eigen::Infinity>();
+    if (report_.status == Status::iteration_limit)
+      report_.message =
+          fmt::format("all {} evaluations that learn.max_evaluations allows are used", report_.evaluations);
     if (stopped_) {
       report_.status = Status::stopped;
       report_.message = "stopped by the caller; the best parameters so far are kept";

@@ -15,6 +15,19 @@ namespace {
 constexpr std::string_view accepted_terms =
     "columns, a:b, a*b, 0, 1, (1|group), (x|group), (x||group), (0 + x|group) and kernels such as se(x)";
 
+bool is_kernel_name(std::string_view name) {
+  const auto& known = kernel_catalogue();
+  return std::any_of(known.begin(), known.end(), [&](const KernelInfo& info) { return info.name == name; });
+}
+
+/// What stands here for functions that formulas of R have.
+std::string_view instead_of(std::string_view name) {
+  if (name == "factor" || name == "as.factor") return ", or name the column in --categorical";
+  if (name == "offset") return ", or name it in --offset";
+  if (name == "s" || name == "te" || name == "f") return ", or write gp(x)";
+  return "";
+}
+
 class Parser {
  public:
   Parser(std::string_view text, std::string option) : text_(text), option_(std::move(option)) {}
@@ -22,6 +35,10 @@ class Parser {
   ModelTerms formula() {
     ModelTerms terms;
     terms.target = column("the column of the responses");
+    if (text_.substr(at_).starts_with("("))
+      fail(
+          "the response is a column; events are named by --event, trials by --trials, and functions need a column of "
+          "their own");
     if (!take("~")) fail("expected ~ after the response");
     bool minus = take("-");
     while (true) {
@@ -170,6 +187,11 @@ class Parser {
     std::string written(text_.substr(start, at_ - start));
     for (std::size_t at = 0; (at = written.find("gp(", at)) != std::string::npos; at += 3)
       if (at == 0 || !in_name(written[at - 1])) written.replace(at, 2, "se");
+    if (std::string_view name = text_.substr(start, text_.find_first_of("(-", start) - start);
+        name != "gp" && !is_kernel_name(name))
+      fail(fmt::format("{}() is no kernel, and functions of columns are not understood: add a column to the table{}",
+                       name, instead_of(name)),
+           start);
     KernelExpression kernel;
     try {
       kernel = parse_kernel(written);
