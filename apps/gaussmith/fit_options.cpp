@@ -119,7 +119,13 @@ TableModelOptions TableArguments::options(const std::vector<Assignment>& paramet
       all.argument_columns[argument] = column;
     }
   }
-  for (const Assignment& prior : parse_assignments("--coefficient-prior", coefficient_priors)) {
+  for (const std::string& text : coefficient_priors) {
+    // Names of levels hold a sign of equality themselves: sex=male.
+    const auto equals = text.rfind('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw InvalidOption(fmt::format("--coefficient-prior {}: expected NAME=MEAN,SD", text));
+    }
+    const Assignment prior{"--coefficient-prior", text.substr(0, equals), text.substr(equals + 1)};
     const auto shape = prior.numbers(2, "NAME=MEAN,SD");
     all.coefficient_priors.push_back({prior.name, shape[0], shape[1]});
   }

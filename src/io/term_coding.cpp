@@ -1,6 +1,7 @@
 #include "gaussmith/errors.hpp"
 #include "io/levels.hpp"
 #include "io/table.hpp"
+#include "io/text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,13 +19,25 @@ FeatureCoding alone(const FeatureColumn& column) {
   return coding;
 }
 
+/// A cell as part of the name of a level: numbers as numbers, however they are written, and no bare colon.
+std::string part_of_level(const Column& column, Index row) {
+  std::string text = cell_text(column, row);
+  if (const Cell cell = parse_cell(text); cell.kind == CellKind::number) return number_text(cell.value);
+  std::string escaped;
+  for (const char c : text) {
+    if (c == ':' || c == '\\') escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
+}
+
 /// The cells of several columns in one text; empty where one is missing.
 std::string joined_cell(const std::vector<const Column*>& columns, Index row) {
   std::string text;
   for (const Column* column : columns) {
     if (column->is_missing(row)) return {};
     if (!text.empty()) text += ':';
-    text += cell_text(*column, row);
+    text += part_of_level(*column, row);
   }
   return text;
 }

@@ -22,6 +22,11 @@ constexpr double largest_correlation = 0.999;
 
 double place_of(ParameterScale scale, double value) { return Parameter{{}, value, true, scale}.on_scale(); }
 
+/// Default bounds that are nearer to a start than this factor give way, as far as the others say.
+constexpr double near_bound = 100.0;
+constexpr double room_below = 1e-4;
+constexpr double room_above = 1e2;
+
 void check_range(const std::string& name, const Bounds& bounds, ParameterScale scale) {
   const bool positive = scale == ParameterScale::logarithm;
   const bool inside =
@@ -66,7 +71,11 @@ std::vector<FreeParameter> free_parameters(const Model& model, const LearnOption
                    : p.scale == ParameterScale::logarithm ? options.default_bounds
                                                           : Bounds{-largest_correlation, largest_correlation};
     if (own == bounds.end()) {
-      // A starting value outside the default range is the user's word that such values make sense.
+      // Units are the user's: there is room below and above any start.
+      if (p.scale == ParameterScale::logarithm) {
+        if (p.value < near_bound * range.lower) range.lower = std::min(range.lower, room_below * p.value);
+        if (p.value * near_bound > range.upper) range.upper = std::max(range.upper, room_above * p.value);
+      }
       range.lower = std::min(range.lower, p.value);
       range.upper = std::max(range.upper, p.value);
     } else if (p.value < range.lower || p.value > range.upper) {

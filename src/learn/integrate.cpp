@@ -25,6 +25,10 @@ constexpr Index most_for_automatic_grid = 4;
 constexpr Index most_for_grid = 8;
 /// A density that is still within this of its peak at a bound says that the bound, not the data, ends the parameter.
 constexpr double identified_fall = 3.0;
+/// A bound at which the density has fallen by less has a tail that no curvature knows of.
+constexpr double flat_fall = 12.0;
+/// Tails that have fallen by this much are not followed to their bound.
+constexpr double line_depth = 20.0;
 /// What all points left out as negligible may weigh together.
 constexpr double negligible_weight = 1e-4;
 
@@ -86,7 +90,12 @@ class Integration {
     } else {
       axes_ = integration_axes(target_, [this] { return stop(); });
       peak_ = target_.at_mode().log_density + axes_.log_volume(Vector::Zero(dimension_));
-      grid ? fill_grid() : fill_composite();
+      look_at_bounds();
+      const bool flat = dimension_ == 1 && bound_fall_.front() < flat_fall;
+      if (flat)
+        fill_line();
+      else
+        grid ? fill_grid() : fill_composite();
       out_.report.message = fmt::format("{} over {} parameter{}: {} fits", grid ? "grid" : "central composite design",
                                         dimension_, dimension_ == 1 ? "" : "s", target_.fits());
     }
@@ -116,6 +125,47 @@ class Integration {
       least = std::min(least, fall);
     }
     return in;
+  }
+
+  /// How far the density has fallen at the bounds of each parameter, the others at the mode. Where that is little, what
+  /// the curvature at the mode says about the tails is wrong.
+  void look_at_bounds() {
+    const double peak = target_.at_mode().log_density;
+    for (Index i = 0; i < dimension_ && !stop(); ++i) {
+      for (const Vector* bounds : {&target_.lower(), &target_.upper()}) {
+        Vector place = target_.mode();
+        place(i) = (*bounds)(i);
+        const auto fit = target_.probe(place);
+        double& least = bound_fall_[static_cast<std::size_t>(i)];
+        if (fit) least = std::min(least, std::max(0.0, peak - *fit));
+      }
+    }
+  }
+
+  /// One parameter whose density has a flat tail: equal steps from one end of it to the other.
+  void fill_line() {
+    constexpr int points = 121;
+    const double width = std::abs(axes_.root(0, 0));
+    const auto end_of = [&](double bound, double direction) {
+      Vector place = target_.mode();
+      for (double reach = 4.0 * width; !stop(); reach *= 1.5) {
+        place(0) = target_.mode()(0) + direction * reach;
+        if (!(direction * (bound - place(0)) > 0.0)) return bound;
+        const auto there = target_.probe(place);
+        if (!there || target_.at_mode().log_density - *there > line_depth) return place(0);
+      }
+      return place(0);
+    };
+    const double first = end_of(target_.lower()(0), -1.0);
+    const double last = end_of(target_.upper()(0), 1.0);
+    const double step = (last - first) / (points - 1);
+    for (int k = 0; k < points && !stop(); ++k) {
+      Vector place(1);
+      place(0) = first + k * step;
+      const bool end = k == 0 || k == points - 1;
+      if (const auto fit = target_.fit(place)) keep(place, *fit, std::log(end ? 0.5 * step : step));
+    }
+    smoothing_ = 0.45 * step / width;
   }
 
   // --- Grid ---

@@ -76,6 +76,14 @@ std::optional<IntegrationFit> IntegrationTarget::fit(const Vector& place) {
   }
 }
 
+std::optional<double> IntegrationTarget::probe(const Vector& place) {
+  const int failures = failures_;
+  const auto found = fit(place);
+  failures_ = failures;
+  if (!found) return std::nullopt;
+  return found->log_density;
+}
+
 std::optional<Evaluation> IntegrationTarget::evaluate(const Vector& place) {
   const auto at = fit(place);
   if (!at) return std::nullopt;

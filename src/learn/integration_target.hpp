@@ -34,6 +34,8 @@ class IntegrationTarget {
   /// Empty where the model cannot be fitted or the fit does not converge. Starts from the nearer one of the mode and
   /// the last fit: posteriors are large, so that no others are kept.
   [[nodiscard]] std::optional<IntegrationFit> fit(const Vector& place);
+  /// The log density alone, where a failure means nothing.
+  [[nodiscard]] std::optional<double> probe(const Vector& place);
   /// The same as a function with its gradient.
   [[nodiscard]] std::optional<Evaluation> evaluate(const Vector& place);
   /// The gradient of the log density in the places.

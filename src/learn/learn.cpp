@@ -131,10 +131,21 @@ class Learning {
       return progress_.tell({0, iteration.objective, iteration.residual, "learning from a part of the rows"});
     };
     Learning learning(*part, method_, options, run, free_);
-    const Learned learned = learning.run();
+    std::optional<Learned> result;
+    try {
+      result = learning.run();
+    } catch (const InvalidInput&) {
+      return {};  // What a part cannot do, all rows may.
+    }
+    const Learned& learned = *result;
     report_.part_rows = count;
-    report_.part_evaluations = learned.report.evaluations;
-    if (learned.report.status == Status::stopped) stopped_ = true;
+    report_.part_evaluations = learned.report.evaluations + learned.report.part_evaluations;
+    if (learned.report.status == Status::stopped) {
+      // The caller keeps what there is: the fit of all rows where the part has come to.
+      (void)objective_(learning.objective_.best() ? learning.objective_.best_point() : first);
+      stopped_ = true;
+      return {};
+    }
     const auto& curvature = learning.curvature_;
     if (learned.report.status != Status::converged || !curvature || curvature->coordinates.size() != free_.size())
       return {};
@@ -264,7 +275,7 @@ class Learning {
   [[nodiscard]] bool ends_at_bound() const {
     for (std::size_t p = 0; p < free_.size(); ++p) {
       const double place = objective_.best_point()(static_cast<Index>(p));
-      const bool one_of_many = free_[p].name.ends_with("]") && free_[p].at_upper(place);
+      const bool one_of_many = free_[p].name.find("lengthscale[") != std::string::npos && free_[p].at_upper(place);
       if ((free_[p].at_lower(place) || free_[p].at_upper(place)) && !one_of_many) return true;
     }
     return false;

@@ -143,11 +143,11 @@ class Search {
     const int before = out_.evaluations;
     auto found =
         curvature_inside([&](const Vector& at) { return evaluate(at); }, point_, here_, lower_, upper_,
-                         std::max(1.0, std::abs(model_.times(Vector::Ones(point_.size())).maxCoeff())), left() - 1);
+                         std::max(1.0, model_.times(Vector::Ones(point_.size())).cwiseAbs().maxCoeff()), left() - 1);
     out_.curvature_evaluations += out_.evaluations - before;
     second_order_ = true;
     curvature_at_ = point_;
-    if (!found) return false;
+    if (!found || found->coordinates.empty()) return false;
     const double scale = std::max(1e-3, found->hessian.diagonal().cwiseAbs().mean());
     model_.set(found->hessian, found->coordinates, scale);
     out_.curvature = std::move(found);

@@ -73,19 +73,25 @@ void apply_own_priors(const AdditiveParts& parts, FixedEffects& fixed) {
   }
 }
 
+bool is_constant(const Table& table, const std::string& name) {
+  const Column& column = table.column(name);
+  if (column.type == ColumnType::text) return false;
+  return column.rows() > 0 && (column.numbers.array() == column.numbers(0)).all();
+}
+
 /// The slope of the sum of log sites at a constant eta, and its curvature.
 struct Slope {
   double first, second;
 };
 
-Slope slope_at(const SiteRows& rows, double eta, const Vector& offset) {
+Slope slope_at(const SiteRows& rows, double eta, const Vector& offset, double pull) {
   Vector at = Vector::Constant(rows.rows(), eta);
   if (offset.size() > 0) at += offset;
   Vector value;
   Vector first;
   Vector second;
   rows.log_density(at, &value, &first, &second);
-  return {first.sum(), second.sum()};
+  return {first.sum() - pull * eta, second.sum() - pull};
 }
 
 /// The value that half of the weight lies below.
@@ -126,6 +132,11 @@ std::vector<FixedTerm> code_fixed(const ModelTerms& terms, bool intercept, bool 
       FeatureCoding one = make_feature_coding(table, options);
       warnings.insert(warnings.end(), one.warnings.begin(), one.warnings.end());
       term.columns.push_back(std::move(one.columns.front()));
+    }
+    // Beside an intercept a constant column has nothing to say, and would only blur it.
+    if (intercept && columns.size() == 1 && is_constant(table, columns.front())) {
+      warnings.back() += "; it is left out";
+      continue;
     }
     coded.push_back(std::move(term));
   }
@@ -226,19 +237,25 @@ double best_constant(const Sites& sites, const Vector& offset, const Vector& wei
   all.sites = {sites};
   all.weights = weights;
   const SiteRows rows(all, 1);
-  double lower = -widest;
-  double upper = widest;
-  double eta = 0.0;
-  for (int step = 0; step < 100; ++step) {
-    const Slope slope = slope_at(rows, eta, offset);
-    if (!std::isfinite(slope.first)) break;
-    (slope.first > 0.0 ? lower : upper) = eta;
-    const double newton = eta - slope.first / slope.second;
-    const double next = slope.second < 0.0 && newton > lower && newton < upper ? newton : 0.5 * (lower + upper);
-    if (std::abs(next - eta) < 1e-12 * (1.0 + std::abs(eta))) return next;
-    eta = next;
-  }
-  return eta;
+  const auto search = [&](double pull) {
+    double lower = -widest;
+    double upper = widest;
+    double eta = 0.0;
+    for (int step = 0; step < 100; ++step) {
+      const Slope slope = slope_at(rows, eta, offset, pull);
+      if (!std::isfinite(slope.first)) break;
+      (slope.first > 0.0 ? lower : upper) = eta;
+      const double newton = eta - slope.first / slope.second;
+      const double next = slope.second < 0.0 && newton > lower && newton < upper ? newton : 0.5 * (lower + upper);
+      if (std::abs(next - eta) < 1e-12 * (1.0 + std::abs(eta))) return next;
+      eta = next;
+    }
+    return eta;
+  };
+  const double best = search(0.0);
+  // Counts that are all zero, or no event at all, have no best constant: then the one that a wide prior leaves.
+  constexpr double far = 15.0;
+  return std::abs(best) < far ? best : search(1.0 / (intercept_width * intercept_width));
 }
 
 }  // namespace gaussmith

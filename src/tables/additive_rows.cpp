@@ -6,10 +6,6 @@
 
 namespace gaussmith {
 
-bool has_terms(const TableCoding& coding) {
-  return !coding.fixed.empty() || !coding.groups.empty() || (coding.intercept && coding.features.dimension() == 0);
-}
-
 Index weight_count(const TableCoding& coding) {
   Index count = coding.intercept ? 1 : 0;
   for (const FixedTerm& term : coding.fixed) count += term.width();

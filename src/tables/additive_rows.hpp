@@ -6,9 +6,6 @@
 
 namespace gaussmith {
 
-/// Whether the coding has terms of an additive model (and not the columns of an isotropic or sparse one).
-[[nodiscard]] bool has_terms(const TableCoding& coding);
-
 /// How many weights the terms have.
 [[nodiscard]] Index weight_count(const TableCoding& coding);
 

@@ -1,7 +1,7 @@
 #include "gaussmith/errors.hpp"
 #include "gaussmith/table_model.hpp"
-#include "numerics/special.hpp"
 #include "tables/additive_rows.hpp"
+#include "tables/mixture_quantile.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,6 @@
 #include <array>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <optional>
 
 namespace gaussmith {
@@ -95,39 +94,17 @@ ColumnScales columns_of(const Prior& prior, const TableCoding& coding) {
   return columns;
 }
 
-/// Where the distribution function of a mixture of Gaussians reaches a level.
-double mixture_quantile(const std::vector<Marginals>& parts, const std::vector<double>& weights, Index j,
-                        double level) {
-  if (parts.size() == 1) return parts[0].mean(j) + normal_quantile(level) * std::sqrt(parts[0].variance(j));
-  double lower = std::numeric_limits<double>::infinity();
-  double upper = -lower;
-  for (const Marginals& part : parts) {
-    const double own = part.mean(j) + normal_quantile(level) * std::sqrt(part.variance(j));
-    lower = std::min(lower, own);
-    upper = std::max(upper, own);
-  }
-  for (int step = 0; step < 60 && lower < upper; ++step) {
-    const double middle = 0.5 * (lower + upper);
-    double mass = 0.0;
-    for (std::size_t k = 0; k < parts.size(); ++k)
-      mass += weights[k] * ndtr((middle - parts[k].mean(j)) / std::sqrt(parts[k].variance(j)));
-    (mass < level ? lower : upper) = middle;
-  }
-  return 0.5 * (lower + upper);
-}
-
 std::vector<Coefficient> summarise(const ColumnScales& columns, const std::vector<Marginals>& parts,
-                                   const std::vector<double>& weights, const SiteBlock& sites, bool intercept,
-                                   double level) {
+                                   const Vector& weights, const SiteBlock& sites, bool intercept, double level) {
   const bool ratios = has_ratio(sites.traits().name);
   std::vector<Coefficient> out;
   for (Index j = 0; j < static_cast<Index>(columns.names.size()); ++j) {
     Coefficient one{.name = columns.names[static_cast<std::size_t>(j)]};
-    for (std::size_t k = 0; k < parts.size(); ++k) one.mean += weights[k] * parts[k].mean(j);
+    for (std::size_t k = 0; k < parts.size(); ++k) one.mean += weights(static_cast<Index>(k)) * parts[k].mean(j);
     double variance = 0.0;
     for (std::size_t k = 0; k < parts.size(); ++k) {
       const double away = parts[k].mean(j) - one.mean;
-      variance += weights[k] * (std::max(0.0, parts[k].variance(j)) + away * away);
+      variance += weights(static_cast<Index>(k)) * (std::max(0.0, parts[k].variance(j)) + away * away);
     }
     one.sd = std::sqrt(variance);
     one.lower = mixture_quantile(parts, weights, j, 0.5 - 0.5 * level);
@@ -172,7 +149,7 @@ std::vector<Coefficient> coefficients(const Posterior& posterior, const TableCod
   const auto predict = [&](const Design& rows) {
     return rows.is_identity() ? posterior.weights() : latent_of(posterior.predict(PredictionPoints{.design = rows}));
   };
-  return summarise(columns, {moments(columns, coding.intercept, model.dimension(), predict)}, {1.0},
+  return summarise(columns, {moments(columns, coding.intercept, model.dimension(), predict)}, one(1.0),
                    *model.sites.front(), coding.intercept, level);
 }
 
@@ -182,14 +159,14 @@ std::vector<Coefficient> coefficients(const Integrated& integrated, const TableC
   if (!is_linear(model.prior, coding)) return {};
   const ColumnScales columns = columns_of(model.prior, coding);
   std::vector<Marginals> parts;
-  std::vector<double> weights;
+  Vector weights(static_cast<Index>(integrated.points.size()));
   for (const IntegrationPoint& point : integrated.points) {
     const Predictor predictor(point.gaussian.fitted);
     const auto predict = [&](const Design& rows) {
       return latent_of(predictor.predict(PredictionPoints{.design = rows}));
     };
+    weights(static_cast<Index>(parts.size())) = point.gaussian.weight;
     parts.push_back(moments(columns, coding.intercept, model.dimension(), predict));
-    weights.push_back(point.gaussian.weight);
   }
   return summarise(columns, parts, weights, *model.sites.front(), coding.intercept, level);
 }

@@ -91,8 +91,9 @@ class Parser {
 
   std::string column(std::string_view what) {
     skip_spaces();
+    quoted_ = at_ < text_.size() && text_[at_] == '`';
     if (at_ == text_.size()) fail(fmt::format("the text ends where {} is expected", what));
-    if (text_[at_] == '`') {
+    if (quoted_) {
       const std::size_t start = at_ + 1;
       const auto end = text_.find('`', start);
       if (end == std::string_view::npos || end == start) fail("a name in backticks does not end");
@@ -116,15 +117,15 @@ class Parser {
       return;
     }
     std::string name = column("a term");
-    if (name == "0" || name == "1") {
+    if (!quoted_ && (name == "0" || name == "1")) {
       terms.intercept = (name == "1") != minus;
       return;
     }
     if (minus) fail("only 1 can be taken away", start);
-    if (name == ".") fail("\".\" is not understood; name the columns", start);
-    if (std::isdigit(static_cast<unsigned char>(text_[start])) != 0)
+    if (!quoted_ && name == ".") fail("\".\" is not understood; name the columns", start);
+    if (!quoted_ && std::isdigit(static_cast<unsigned char>(text_[start])) != 0)
       fail(fmt::format("the number {} is no term", name), start);
-    if (is_kernel()) {
+    if (!quoted_ && is_kernel()) {
       add_kernel(start, terms);
       return;
     }
@@ -226,9 +227,9 @@ class Parser {
       skip_spaces();
       const std::size_t here = at_;
       const std::string name = column("1, 0 or a column");
-      if (name == "1") {
+      if (!quoted_ && name == "1") {
         one = true;
-      } else if (name == "0") {
+      } else if (!quoted_ && name == "0") {
         zero = true;
       } else if (term.slope.empty()) {
         term.slope = name;
@@ -261,6 +262,7 @@ class Parser {
   std::string_view text_;
   std::string option_;
   std::size_t at_ = 0;
+  bool quoted_ = false;  // The last name stood in backticks.
 };
 
 }  // namespace

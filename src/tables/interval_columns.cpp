@@ -2,7 +2,7 @@
 
 #include "gaussmith/errors.hpp"
 #include "gaussmith/table_model.hpp"
-#include "numerics/special.hpp"
+#include "tables/mixture_quantile.hpp"
 
 #include <fmt/format.h>
 
@@ -46,9 +46,18 @@ std::vector<Column> interval_columns(const Prediction& prediction, double level)
   if (!(level > 0.0 && level < 1.0))
     throw InvalidOption(fmt::format("the level {} of an interval is not strictly between 0 and 1", level));
   const Meaning meaning = meaning_of(prediction.likelihood());
-  const Vector reach = normal_quantile(0.5 + 0.5 * level) * prediction.latent_variance().cwiseMax(0.0).cwiseSqrt();
-  return {numeric_column(meaning.name + "_lower", meaning.at(prediction.latent_mean() - reach)),
-          numeric_column(meaning.name + "_upper", meaning.at(prediction.latent_mean() + reach))};
+  std::vector<Marginals> parts;
+  for (const Prediction& part : prediction.parts())
+    parts.push_back({part.latent_mean(), part.latent_variance().cwiseMax(0.0)});
+  if (parts.empty()) parts.push_back({prediction.latent_mean(), prediction.latent_variance().cwiseMax(0.0)});
+  const Vector weights = prediction.parts().empty() ? one(1.0) : prediction.part_weights();
+  const auto quantile = [&](double at) {
+    Vector eta(prediction.latent_mean().size());
+    for (Index i = 0; i < eta.size(); ++i) eta(i) = mixture_quantile(parts, weights, i, at);
+    return eta;
+  };
+  return {numeric_column(meaning.name + "_lower", meaning.at(quantile(0.5 - 0.5 * level))),
+          numeric_column(meaning.name + "_upper", meaning.at(quantile(0.5 + 0.5 * level)))};
 }
 
 }  // namespace gaussmith

@@ -371,8 +371,9 @@ class Builder {
   /// The constant eta at which the mean response is that of the data; 0 where no link leads back to it.
   [[nodiscard]] double level() const {
     const Vector& weights = out_.model.weights;
+    const Vector& offset = out_.model.offset;
     const double mean = mean_of(responses_, weights);
-    if (likelihood_.link == Link::identity) return mean;
+    if (likelihood_.link == Link::identity) return offset.size() > 0 ? mean - mean_of(offset, weights) : mean;
     if (likelihood_.link != Link::log || !(mean > 0.0)) return 0.0;
     double exposure = 1.0;
     for (const SiteArgumentInfo& info : likelihood_.arguments) {
@@ -380,6 +381,7 @@ class Builder {
       if (info.role == ArgumentRole::exposure && found != site_arguments_.end())
         exposure = found->second.size() > 1 ? mean_of(found->second, weights) : found->second(0);
     }
+    if (offset.size() > 0) exposure *= mean_of(offset.array().exp().matrix(), weights);
     return std::log(mean / exposure);
   }
 

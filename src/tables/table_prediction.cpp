@@ -51,7 +51,8 @@ PredictionPoints points_of(const SavedModel& model, const Table& table, const Ta
   PredictionPoints points;
   const TableCoding& coding = model.coding;
   if (process_of(model.fitted.prior) != nullptr) points.inputs = coding.features.encode_dense(table);
-  if (has_terms(coding)) {
+  const bool additive = std::holds_alternative<Additive>(model.fitted.prior) && !coding.features.is_sparse;
+  if (additive && weight_count(coding) > 0) {
     points.design = additive_rows(coding, table, options.population ? Groups::population : Groups::known);
     if (!coding.groups.empty() && !options.population)
       add_unseen(model, table, options.refuse_new_levels, points, warnings);
@@ -110,6 +111,14 @@ TableOptions reading_options(const TableCoding& coding, const std::vector<std::s
   for (const FeatureColumn& column : coding.features.columns) keep_text(column);
   for (const FixedTerm& term : coding.fixed)
     for (const FeatureColumn& column : term.columns) keep_text(column);
+  // A group of texts stays one in a table where all that is left of it looks like numbers.
+  for (const GroupCoding& group : coding.groups) {
+    const bool texts = std::any_of(group.levels.begin(), group.levels.end(), [](const std::string& level) {
+      const Cell cell = parse_cell(level);
+      return cell.kind != CellKind::number || number_text(cell.value) != level;
+    });
+    if (group.group.size() == 1 && texts) options.text_columns.push_back(group.group.front());
+  }
   if (coding.features.is_sparse) {
     options.features = coding.features.sparse_features;
     options.ignore_larger_indices = true;

@@ -1,6 +1,7 @@
 """Linear models, groups and formulas: published fits of mixed models, saved models, bad input."""
 
 import csv
+import json
 import math
 import os
 import random
@@ -232,6 +233,61 @@ class Terms(ToolTest):
                               "--likelihood", "poisson", "--method", method, "--set", "random[0].sd=0.5")
             values[method] = fit["log_evidence"]
         self.assertLess(max(values.values()) - min(values.values()), 0.1)
+
+    def test_an_intercept_beside_a_process_alone(self):
+        fit = self.result("fit", "--data", "t.csv", "--formula", "y ~ gp(time)", "--likelihood", "gaussian", "--learn", "--save",
+                          "m.gsm")
+        self.assertEqual([c["name"] for c in fit["coefficients"]], ["(intercept)"])
+        again = csv.DictReader(self.succeed("predict", "--model", "m.gsm", "--data", "t.csv").stdout.splitlines())
+        for row, mean in zip(again, fit["latent"]["mean"]):
+            self.assertAlmostEqual(float(row["latent_mean"]), mean, delta=1e-6)
+
+    def test_units_do_not_matter(self):
+        rows = self.read("t.csv").decode().splitlines()
+        learned = {}
+        for scale in (1.0, 1e-6, 1e6):
+            self.write("s.csv", "\n".join([rows[0]] + [",".join(r.split(",")[:-1] + [repr(scale * float(r.split(",")[-1]))])
+                                                        for r in rows[1:]]) + "\n")
+            for formula in ("y ~ dose", "y ~ dose + (1|ward)"):
+                fit = self.result("fit", "--data", "s.csv", "--formula", formula, "--likelihood", "gaussian", "--learn")
+                found = math.sqrt(fit["parameters"]["sites[0].variance"]) / scale
+                self.assertAlmostEqual(found, learned.setdefault(formula, found), delta=1e-4 * found)
+
+    def test_names_of_levels_and_columns(self):
+        lines = ["a,b,1,y"]
+        draw = random.Random(7)
+        for i in range(80):
+            a, b, effect = [("p:q", "r", 5), ("p", "q:r", -5), ("p", "s", 0), ("01", "s", 2)][i % 4]
+            x = draw.gauss(0, 1)
+            lines.append(f"{a},{b},{x},{effect + 3 * x + 0.01 * draw.gauss(0, 1)}")
+        self.write("n.csv", "\n".join(lines) + "\n")
+        fit = self.result("fit", "--data", "n.csv", "--formula", "y ~ `1` + (1|a:b)", "--likelihood", "gaussian", "--learn",
+                          "--save", "n.gsm")
+        self.assertAlmostEqual(by_name(fit)["1"]["mean"], 3.0, delta=0.01)
+        self.assertEqual(len(fit["random"][0]["levels"]), 4)
+        # A table of nothing but numbers, and one of texts: the same level.
+        self.write("one.csv", "a,b,1\n01,s,0\n")
+        self.write("two.csv", "a,b,1\n01,s,0\np,s,0\n")
+        first = [next(csv.DictReader(self.succeed("predict", "--model", "n.gsm", "--data", name).stdout.splitlines()))
+                 for name in ("one.csv", "two.csv")]
+        self.assertAlmostEqual(float(first[0]["latent_mean"]), float(first[1]["latent_mean"]), delta=1e-9)
+
+    def test_constant_columns_and_priors_of_levels(self):
+        self.write("k.csv", "x,c,s,y\n" + "".join(f"{i},98.6,{'uv'[i % 2]},{2 * i + (i % 2) + 0.1 * ((7 * i) % 5)}\n"
+                                                  for i in range(40)))
+        done = self.run_tool("fit", "--data", "k.csv", "--target", "y", "--prior", "linear", "--likelihood", "gaussian", "--learn",
+                             "--json", "--coefficient-prior", "s=v=0,0.00001")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("left out", done.stderr)
+        found = by_name(json.loads(done.stdout))
+        self.assertEqual(list(found), ["(intercept)", "x", "s=v"])
+        self.assertAlmostEqual(found["s=v"]["mean"], 0.0, delta=1e-4)
+        self.assertLess(found["(intercept)"]["sd"], 1.0)
+
+    def test_counts_of_nothing(self):
+        self.write("z.csv", "x,y\n" + "".join(f"{i},0\n" for i in range(60)))
+        fit = self.result("fit", "--data", "z.csv", "--formula", "y ~ x", "--likelihood", "poisson")
+        self.assertGreater(by_name(fit)["(intercept)"]["mean"], -15.0)
 
     def test_bad_input(self):
         fit = ("fit", "--data", "t.csv", "--likelihood", "gaussian")
