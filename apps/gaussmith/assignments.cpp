@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace gaussmith::app {
@@ -21,6 +22,28 @@ bool is_method(std::string_view name) {
     }
   }
   return false;
+}
+
+const Parameter& parameter_of(const std::vector<Parameter>& all, const std::string& full) {
+  return *std::find_if(all.begin(), all.end(), [&](const Parameter& parameter) { return parameter.name == full; });
+}
+
+ParameterScale scale_of(const Model& model, const std::string& full) {
+  return parameter_of(model.parameters(), full).scale;
+}
+
+/// Throws where learning would take no notice: parameters that are fixed, and numbers that are data. The scale of
+/// coefficients' priors is learned under a hyperprior.
+void require_free(const Model& model, const LearnOptions& options, const std::string& full, std::string_view option,
+                  bool frees) {
+  if (options.fixed.contains(full)) {
+    throw InvalidOption(fmt::format("{} {} has no effect: --fix holds it", option, full));
+  }
+  const auto all = model.parameters();
+  const bool data = full.starts_with("sites[") || !frees;
+  if (!parameter_of(all, full).learnable && data && options.hyperpriors.count(full) == 0) {
+    throw InvalidOption(fmt::format("{} {} has no effect: it is not learned", option, full));
+  }
 }
 
 }  // namespace
@@ -106,25 +129,31 @@ LearnOptions learn_options(const Model& model, const LearnArguments& arguments,
       options.fixed.insert(full);
     }
   }
-  for (const Assignment& bound : parse_assignments("--bounds", arguments.bounds)) {
-    const auto range = bound.numbers(2, "NAME=LOWER,UPPER");
-    if (!(range[0] > 0.0 && range[0] < range[1])) {
-      throw InvalidOption(fmt::format("--bounds {}={}: expected 0 < LOWER < UPPER", bound.name, bound.value));
-    }
-    for (const std::string& full : full_names(model, bound.name)) {
-      options.bounds[full] = {range[0], range[1]};
-    }
-  }
   if (arguments.hyperpriors_for_all == "weak") {
     options.hyperpriors = weak_hyperpriors(model);
   }
   for (const Assignment& prior : parse_assignments("--hyperprior", arguments.hyperpriors)) {
     const auto shape = prior.numbers(2, "NAME=MEDIAN,SD");
-    if (!(shape[0] > 0.0 && shape[1] > 0.0)) {
-      throw InvalidOption(fmt::format("--hyperprior {}={}: expected MEDIAN > 0 and SD > 0", prior.name, prior.value));
-    }
     for (const std::string& full : full_names(model, prior.name)) {
+      require_free(model, options, full, "--hyperprior", true);
+      const bool positive = scale_of(model, full) == ParameterScale::logarithm;
+      if (!(shape[1] > 0.0) || (positive ? !(shape[0] > 0.0) : !(std::abs(shape[0]) < 1.0))) {
+        throw InvalidOption(fmt::format("--hyperprior {}={}: expected {} and SD > 0", prior.name, prior.value,
+                                        positive ? "MEDIAN > 0" : "MEDIAN between -1 and 1"));
+      }
       options.hyperpriors[full] = {shape[0], shape[1]};
+    }
+  }
+  for (const Assignment& bound : parse_assignments("--bounds", arguments.bounds)) {
+    const auto range = bound.numbers(2, "NAME=LOWER,UPPER");
+    for (const std::string& full : full_names(model, bound.name)) {
+      require_free(model, options, full, "--bounds", false);
+      const bool positive = scale_of(model, full) == ParameterScale::logarithm;
+      if (!(range[0] < range[1]) || (positive ? !(range[0] > 0.0) : !(range[0] > -1.0 && range[1] < 1.0))) {
+        throw InvalidOption(fmt::format("--bounds {}={}: expected {}", bound.name, bound.value,
+                                        positive ? "0 < LOWER < UPPER" : "-1 < LOWER < UPPER < 1"));
+      }
+      options.bounds[full] = {range[0], range[1]};
     }
   }
   options.restarts = arguments.restarts;

@@ -44,6 +44,7 @@ std::string joined_cell(const std::vector<const Column*>& columns, Index row) {
 
 std::vector<const Column*> columns_of(const Table& table, const std::vector<std::string>& names) {
   std::vector<const Column*> columns;
+  columns.reserve(names.size());
   for (const std::string& name : names) columns.push_back(&table.column(name));
   return columns;
 }

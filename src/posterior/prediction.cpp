@@ -15,6 +15,7 @@ Prediction Prediction::mixture(std::vector<Prediction> parts, Vector weights) {
   check_mixture(parts, weights);
   weights /= weights.sum();
   std::vector<const Marginals*> latent;
+  latent.reserve(parts.size());
   for (const Prediction& part : parts) latent.push_back(&part.latent_);
   Prediction out(total_moments(latent, weights), parts.front().likelihood_, parts.front().missing_);
   out.parts_ = std::move(parts);
