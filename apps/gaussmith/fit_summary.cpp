@@ -344,14 +344,8 @@ std::string data_in_words(const std::string& data, const TableModelOptions& opti
 }
 
 std::string events_in_words(const Model& model) {
-  Index rows = 0;
-  Index censored = 0;
-  for (const Sites& block : model.sites) {
-    const Vector flags = censored_rows(*block);
-    rows += flags.size();
-    censored += (flags.array() > 0.5).count();
-  }
-  return rows == 0 ? std::string() : fmt::format("; {}, {} censored", plural(rows - censored, "event"), censored);
+  const auto [events, censored] = count_events(model.sites);
+  return events + censored == 0 ? std::string() : fmt::format("; {}, {} censored", plural(events, "event"), censored);
 }
 
 std::string model_in_words(const TableModelOptions& options, const TableModel& built) {

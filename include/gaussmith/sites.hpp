@@ -198,6 +198,12 @@ struct LikelihoodInfo {
 /// 1 for the rows whose response is a lower limit, else 0; empty where the likelihood knows no censoring.
 [[nodiscard]] Vector censored_rows(const SiteBlock& sites);
 
+/// Rows of blocks that know censoring: with an event, and without. Both 0 where none does.
+struct EventCounts {
+  Index events = 0, censored = 0;
+};
+[[nodiscard]] EventCounts count_events(const std::vector<std::shared_ptr<const SiteBlock>>& blocks);
+
 /// An argument that tables give by row, and the likelihoods that take it.
 struct ColumnArgument {
   const SiteArgumentInfo* info;

@@ -82,15 +82,16 @@ ParameterGradient GaussianCore::prior_gradient(const LatentPoint& at, const RowM
   const Prior& prior = geometry_->prior();
   if (has_entry_parameters(prior))
     add_entry_gradient(prior, covariance_weights(at, implicit), geometry_->threads(), gradient);
-  const Vector pull =
-      implicit.size() > 0 ? geometry_->design().transposed_times(implicit, geometry_->threads()) : Vector();
-  if (has_block_parameters(prior)) add_block_gradient(prior, BlockWeights(*geometry_, *law(at), pull), gradient);
+  const auto pull = [&] {
+    return implicit.size() > 0 ? geometry_->design().transposed_times(implicit, geometry_->threads()) : Vector();
+  };
+  if (has_block_parameters(prior)) add_block_gradient(prior, BlockWeights(*geometry_, *law(at), pull()), gradient);
   if (const ScaleParameter scale = scale_parameter(prior); !scale.name.empty()) {
     // dK = K: the traces need only what is at hand, tr(Z K) = sum tau v.
     double slope = 0.5 * inner(at, at) - 0.5 * sites_.precision.dot(rows.variance);
     if (implicit.size() > 0) slope += implicit.dot(rows.mean - prior_mean_);
     if (!scale.untouched.empty()) {
-      const BlockWeights weights(*geometry_, *law(at), pull, scale.untouched);
+      const BlockWeights weights(*geometry_, *law(at), pull(), scale.untouched);
       for (const Index j : scale.untouched) slope -= weights(j, 1)(0, 0) * geometry_->weight_covariance(j, 1)(0, 0);
     }
     gradient[scale.name] = scale.power * slope;

@@ -45,16 +45,10 @@ Json leave_one_out_json(const LeaveOneOut& left_out) {
 }
 
 void put_event_counts(const Model& model, Json& out) {
-  Index rows = 0;
-  Index censored = 0;
-  for (const Sites& block : model.sites) {
-    const Vector flags = censored_rows(*block);
-    rows += flags.size();
-    censored += (flags.array() > 0.5).count();
-  }
-  if (rows > 0) {
-    out["events"] = rows - censored;
-    out["censored"] = censored;
+  const EventCounts counts = count_events(model.sites);
+  if (counts.events + counts.censored > 0) {
+    out["events"] = counts.events;
+    out["censored"] = counts.censored;
   }
 }
 

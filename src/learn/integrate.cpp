@@ -29,6 +29,8 @@ constexpr double identified_fall = 3.0;
 constexpr double flat_fall = 12.0;
 /// Tails that have fallen by this much are not followed to their bound.
 constexpr double line_depth = 20.0;
+/// Points along such a tail; finding its ends takes fewer fits than that again.
+constexpr int line_points = 121;
 /// What all points left out as negligible may weigh together.
 constexpr double negligible_weight = 1e-4;
 
@@ -37,10 +39,10 @@ bool takes_grid(Index dimension, IntegrationDesign design) {
          (design == IntegrationDesign::automatic && dimension <= most_for_automatic_grid);
 }
 
-/// Fits that find the axes, and those of the design.
+/// Fits that find the axes and look at the bounds, and those of the design.
 int fits_needed(Index dimension, const IntegrateOptions& options) {
   if (dimension == 0) return 0;
-  double fits = 6.0 * static_cast<double>(dimension);
+  double fits = 8.0 * static_cast<double>(dimension);
   if (takes_grid(dimension, options.design))
     fits += IntegrationLattice(dimension, options.fineness)
                 .count_within(std::sqrt(2.0 * std::max(1.0, integration_depth(dimension, options.fineness))));
@@ -91,8 +93,8 @@ class Integration {
       axes_ = integration_axes(target_, [this] { return stop(); });
       peak_ = target_.at_mode().log_density + axes_.log_volume(Vector::Zero(dimension_));
       look_at_bounds();
-      const bool flat = dimension_ == 1 && bound_fall_.front() < flat_fall;
-      if (flat)
+      const bool room = target_.fits() + 2 * line_points <= options_.max_fits;
+      if (grid && dimension_ == 1 && room && bound_fall_.front() < flat_fall)
         fill_line();
       else
         grid ? fill_grid() : fill_composite();
@@ -131,8 +133,9 @@ class Integration {
   /// the curvature at the mode says about the tails is wrong.
   void look_at_bounds() {
     const double peak = target_.at_mode().log_density;
-    for (Index i = 0; i < dimension_ && !stop(); ++i) {
+    for (Index i = 0; i < dimension_; ++i) {
       for (const Vector* bounds : {&target_.lower(), &target_.upper()}) {
+        if (target_.fits() >= options_.max_fits || stop()) return;
         Vector place = target_.mode();
         place(i) = (*bounds)(i);
         const auto fit = target_.probe(place);
@@ -144,7 +147,7 @@ class Integration {
 
   /// One parameter whose density has a flat tail: equal steps from one end of it to the other.
   void fill_line() {
-    constexpr int points = 121;
+    constexpr int points = line_points;
     const double width = std::abs(axes_.root(0, 0));
     const auto end_of = [&](double bound, double direction) {
       Vector place = target_.mode();

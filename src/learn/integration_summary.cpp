@@ -1,5 +1,7 @@
 #include "learn/integration_summary.hpp"
 
+#include "posterior/prediction_mixture.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -12,16 +14,10 @@ namespace {
 /// E[m] and E[v] + Var[m] over the points.
 Marginals average(const std::vector<IntegrationSample>& samples, const Vector& weights,
                   Marginals IntegrationSample::*moments) {
-  const Index size = (samples.front().*moments).mean.size();
-  Marginals out{Vector::Zero(size), Vector::Zero(size)};
-  for (std::size_t k = 0; k < samples.size(); ++k)
-    out.mean += weights(static_cast<Index>(k)) * (samples[k].*moments).mean;
-  for (std::size_t k = 0; k < samples.size(); ++k) {
-    const Marginals& part = samples[k].*moments;
-    out.variance +=
-        weights(static_cast<Index>(k)) * (part.variance.array() + (part.mean - out.mean).array().square()).matrix();
-  }
-  return out;
+  std::vector<const Marginals*> parts;
+  parts.reserve(samples.size());
+  for (const IntegrationSample& sample : samples) parts.push_back(&(sample.*moments));
+  return total_moments(parts, weights);
 }
 
 /// The level's quantile of points smoothed by a normal kernel, drawn towards their mean first so that mean and standard

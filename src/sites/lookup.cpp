@@ -33,6 +33,17 @@ Vector censored_rows(const SiteBlock& sites) {
   return {};
 }
 
+EventCounts count_events(const std::vector<std::shared_ptr<const SiteBlock>>& blocks) {
+  EventCounts out;
+  for (const auto& block : blocks) {
+    const Vector flags = censored_rows(*block);
+    const Index censored = (flags.array() > 0.5).count();
+    out.censored += censored;
+    out.events += flags.size() - censored;
+  }
+  return out;
+}
+
 const std::vector<ColumnArgument>& column_arguments() {
   static const std::vector<ColumnArgument> all = [] {
     std::vector<ColumnArgument> columns;

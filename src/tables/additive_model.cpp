@@ -5,7 +5,7 @@
 #include "io/text.hpp"
 #include "model/site_rows.hpp"
 #include "tables/additive_rows.hpp"
-#include "tables/coded_rows.hpp"
+#include "tables/weighted_moments.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -21,19 +21,7 @@ namespace {
 constexpr double default_scale = 2.5;
 constexpr double intercept_width = 10.0;
 
-double weighted_mean(const Vector& values, const Vector& weights) {
-  return weights.size() > 0 ? values.dot(weights) / weights.sum() : values.mean();
-}
-
-/// Population standard deviation of a column; 1 for a constant one.
-double spread(const Vector& column, const Vector& weights) {
-  const Vector square = (column.array() - weighted_mean(column, weights)).square();
-  const double sd = std::sqrt(weighted_mean(square, weights));
-  const double size = column.cwiseAbs().maxCoeff();
-  return std::isfinite(sd) && sd > 1e-12 * size ? sd : 1.0;
-}
-
-/// The same for every column of a sparse design, without its zeros.
+/// Standard deviations of the columns of a sparse design; 1 for constant ones.
 Vector column_spreads(const Design& design, const Vector& weights) {
   const Vector ones = weights.size() > 0 ? weights : Vector(Vector::Ones(design.rows()));
   const double rows = ones.sum();
@@ -183,7 +171,7 @@ FixedEffects fixed_effects(const AdditiveParts& parts, Settings& settings) {
   } else {
     const Matrix rows = fixed_rows(coding, parts.table);
     spreads.resize(rows.cols() - lead);
-    for (Index j = 0; j < spreads.size(); ++j) spreads(j) = spread(rows.col(lead + j), parts.weights);
+    for (Index j = 0; j < spreads.size(); ++j) spreads(j) = weighted_sd(rows.col(lead + j), parts.weights);
   }
   FixedEffects fixed;
   fixed.mean = Vector::Zero(lead + spreads.size());

@@ -1,5 +1,6 @@
 #include "gaussmith/errors.hpp"
 #include "gaussmith/table_model.hpp"
+#include "posterior/prediction_mixture.hpp"
 #include "tables/additive_rows.hpp"
 #include "tables/mixture_quantile.hpp"
 
@@ -60,7 +61,7 @@ std::optional<SparseMatrix> coefficient_rows(const ColumnScales& columns, bool i
   return rows;
 }
 
-/// Mean and variance of the coefficients. `predict` gives those of rows of the weights, `weights` those of the weights.
+/// Mean and variance of the coefficients; `predict` gives those of rows of the weights, the identity for the weights.
 Marginals moments(const ColumnScales& columns, bool intercept, Index dimension,
                   const std::function<Marginals(const Design&)>& predict) {
   if (const auto rows = coefficient_rows(columns, intercept, dimension)) return predict(*rows);
@@ -97,16 +98,15 @@ ColumnScales columns_of(const Prior& prior, const TableCoding& coding) {
 std::vector<Coefficient> summarise(const ColumnScales& columns, const std::vector<Marginals>& parts,
                                    const Vector& weights, const SiteBlock& sites, bool intercept, double level) {
   const bool ratios = has_ratio(sites.traits().name);
+  std::vector<const Marginals*> lent;
+  lent.reserve(parts.size());
+  for (const Marginals& part : parts) lent.push_back(&part);
+  const Marginals total = total_moments(lent, weights);
   std::vector<Coefficient> out;
   for (Index j = 0; j < static_cast<Index>(columns.names.size()); ++j) {
-    Coefficient one{.name = columns.names[static_cast<std::size_t>(j)]};
-    for (std::size_t k = 0; k < parts.size(); ++k) one.mean += weights(static_cast<Index>(k)) * parts[k].mean(j);
-    double variance = 0.0;
-    for (std::size_t k = 0; k < parts.size(); ++k) {
-      const double away = parts[k].mean(j) - one.mean;
-      variance += weights(static_cast<Index>(k)) * (std::max(0.0, parts[k].variance(j)) + away * away);
-    }
-    one.sd = std::sqrt(variance);
+    Coefficient one{.name = columns.names[static_cast<std::size_t>(j)],
+                    .mean = total.mean(j),
+                    .sd = std::sqrt(std::max(0.0, total.variance(j)))};
     one.lower = mixture_quantile(parts, weights, j, 0.5 - 0.5 * level);
     one.upper = mixture_quantile(parts, weights, j, 0.5 + 0.5 * level);
     if (ratios && (j > 0 || !intercept)) one.ratio = std::exp(one.mean);

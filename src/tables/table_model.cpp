@@ -7,6 +7,7 @@
 #include "tables/additive_rows.hpp"
 #include "tables/coded_rows.hpp"
 #include "tables/settings.hpp"
+#include "tables/weighted_moments.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -41,17 +42,6 @@ const SiteArgumentInfo* censoring_of(const LikelihoodInfo& likelihood) {
   for (const SiteArgumentInfo& info : likelihood.arguments)
     if (info.role == ArgumentRole::censoring && info.column) return &info;
   return nullptr;
-}
-
-/// The mean over rows, each as often as its weight says (empty: once).
-double mean_of(const Vector& values, const Vector& weights) {
-  return weights.size() > 0 ? weights.dot(values) / weights.sum() : values.mean();
-}
-
-double sd_of(const Vector& values, const Vector& weights) {
-  const double variance = mean_of((values.array() - mean_of(values, weights)).square(), weights);
-  const double sd = std::sqrt(variance);
-  return std::isfinite(sd) && sd > 1e-12 ? sd : 1.0;
 }
 
 /// Names that predictions always have, and columns named twice, cannot be kept.
@@ -356,7 +346,7 @@ class Builder {
 
   /// Where learning starts, half the spread of the responses is taken for noise.
   [[nodiscard]] double starting_value(const SiteArgumentInfo& info) const {
-    const double noise = 0.5 * sd_of(responses_, out_.model.weights);
+    const double noise = 0.5 * weighted_sd(responses_, out_.model.weights);
     if (options_.learning && info.role == ArgumentRole::noise_scale) return noise;
     if (options_.learning && info.role == ArgumentRole::noise_variance) return noise * noise;
     return info.starting_value;
@@ -372,21 +362,21 @@ class Builder {
   [[nodiscard]] double level() const {
     const Vector& weights = out_.model.weights;
     const Vector& offset = out_.model.offset;
-    const double mean = mean_of(responses_, weights);
-    if (likelihood_.link == Link::identity) return offset.size() > 0 ? mean - mean_of(offset, weights) : mean;
+    const double mean = weighted_mean(responses_, weights);
+    if (likelihood_.link == Link::identity) return offset.size() > 0 ? mean - weighted_mean(offset, weights) : mean;
     if (likelihood_.link != Link::log || !(mean > 0.0)) return 0.0;
     double exposure = 1.0;
     for (const SiteArgumentInfo& info : likelihood_.arguments) {
       const auto found = site_arguments_.find(info.name);
       if (info.role == ArgumentRole::exposure && found != site_arguments_.end())
-        exposure = found->second.size() > 1 ? mean_of(found->second, weights) : found->second(0);
+        exposure = found->second.size() > 1 ? weighted_mean(found->second, weights) : found->second(0);
     }
-    if (offset.size() > 0) exposure *= mean_of(offset.array().exp().matrix(), weights);
+    if (offset.size() > 0) exposure *= weighted_mean(offset.array().exp().matrix(), weights);
     return std::log(mean / exposure);
   }
 
   [[nodiscard]] double response_scale() const {
-    return likelihood_.traits.response == ResponseKind::real ? sd_of(responses_, out_.model.weights) : 1.0;
+    return likelihood_.traits.response == ResponseKind::real ? weighted_sd(responses_, out_.model.weights) : 1.0;
   }
 
   /// About how far the latent function goes from the constant mean of the process.

@@ -136,6 +136,44 @@ TEST_P(AdditivePrior, HasTheGradientOfDifferences) {
 INSTANTIATE_TEST_SUITE_P(Parts, AdditivePrior,
                          ::testing::Values(fixed_only, independent_effects, correlated_effects, with_process));
 
+TEST(AdditivePriorLevels, AreTheDenseGaussianToo) {
+  // Few entries a row take another way to the variances than the dense rows of the same model.
+  const Index rows = 150;
+  for (const bool correlated : {false, true}) {
+    Additive prior;
+    prior.fixed = {.mean = Vector{{0.2}}, .sd = Vector{{2.0}}};
+    prior.random.push_back({.levels = 30, .sd = Vector{{0.7, 0.4}}});
+    if (correlated) prior.random.back().correlation = 0.5;
+    const Vector x = random_vector(rows, 51);
+    Matrix h = Matrix::Zero(rows, prior.weights());
+    h.col(0).setOnes();
+    for (Index i = 0; i < rows; ++i) {
+      h(i, 1 + 2 * ((i * 11) % 30)) = 1.0;
+      h(i, 2 + 2 * ((i * 11) % 30)) = x(i);
+    }
+    const double covariance = correlated ? 0.5 * 0.7 * 0.4 : 0.0;
+    Matrix sigma = Matrix::Zero(h.cols(), h.cols());
+    sigma(0, 0) = 4.0;
+    for (Index level = 0; level < 30; ++level)
+      sigma.block(1 + 2 * level, 1 + 2 * level, 2, 2) = Matrix{{0.49, covariance}, {covariance, 0.16}};
+    Vector mean = Vector::Zero(h.cols());
+    mean(0) = 0.2;
+    for (const char* likelihood : {"poisson", "student-t"}) {
+      SCOPED_TRACE(likelihood);
+      const Model model{
+          .prior = prior, .design = SparseMatrix(h.sparseView()), .sites = {random_sites(likelihood, rows, 52)}};
+      const Model dense{.prior = DenseGaussian{mean, sigma}, .design = h, .sites = model.sites};
+      const Posterior a = infer(model, Laplace{}, {.form = CoreForm::precision});
+      const Posterior b = infer(dense, Laplace{}, {.form = CoreForm::precision});
+      EXPECT_NEAR(a.log_evidence().value, b.log_evidence().value, 1e-8);
+      EXPECT_LT((a.latent().variance - b.latent().variance).norm(), 1e-9);
+      EXPECT_LT((a.latent().mean - b.latent().mean).norm(), 1e-7);
+      const Posterior c = infer(model, Laplace{}, {.threads = 2, .form = CoreForm::precision});
+      EXPECT_EQ(a.latent().variance, c.latent().variance);
+    }
+  }
+}
+
 TEST(AdditivePriorFamilies, HaveTheGradientOfDifferences) {
   const Case c = make_case(independent_effects, 20);
   const Model model{.prior = c.prior, .design = c.design, .sites = {random_sites("poisson", 20, 33)}};

@@ -309,7 +309,7 @@ TEST(Integrate, StopsAtTheLimitOfFitsAndAtTheCallersWish) {
       integrate(learned, {.learning = c.learning},
                 {.progress = [&](const Iteration&) { return ++asked == 25 ? Next::accept : Next::proceed; }});
   EXPECT_EQ(stopped.report.status, Status::stopped);
-  EXPECT_LE(stopped.report.fits, 28);  // Bounds are looked at in pairs.
+  EXPECT_EQ(stopped.report.fits, 24);
   EXPECT_THROW(
       (void)integrate(learned, {.learning = c.learning}, {.progress = [](const Iteration&) { return Next::discard; }}),
       Interrupted);
