@@ -63,7 +63,15 @@ struct Ep {
   double tolerance = 1e-8;  ///< Largest relative mismatch of tilted and marginal moments at the end.
 };
 
-using Method = std::variant<Exact, Laplace, Kl, Ep>;
+/// Local variational bounds: super-Gaussian sites under Gaussian tangents, a lower bound on the evidence in closed form
+/// (docs/engines/vb.md).
+struct Vb {
+  int max_iterations = 500;
+  double tolerance = 1e-8;  ///< Stop when the site equations hold to this, in posterior standard deviations.
+  int starts = 4;           ///< Starts for sites that are not log-concave; the best bound is kept.
+};
+
+using Method = std::variant<Exact, Laplace, Kl, Ep, Vb>;
 
 /// The method by its command-line name with its options, e.g. make_method("laplace", {{"laplace.tolerance", "1e-6"}}).
 [[nodiscard]] Method make_method(std::string_view name,

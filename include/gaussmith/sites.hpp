@@ -233,6 +233,11 @@ struct CustomLikelihood {
   /// Where log t varies, e.g. near y on the scale `width`; helps the quadrature to find narrow features.
   std::function<double(double y)> centre = {};
   double width = 1.0;
+  /// Super-Gaussian form, which vb needs: g(x) and g'(x) for x >= 0 with log t = slope(y) s + g(s^2), s = eta -
+  /// centre(y), where g is convex and decreasing. log_density may then be left empty. Both are compared at some points,
+  /// and g is looked at there.
+  std::function<std::array<double, 2>(double x, double y)> bound = {};
+  std::function<double(double y)> slope = {};  ///< None: zero.
 };
 
 /// A likelihood whose log t is a quadratic in s = eta - y on each of several intervals; it may jump and bend between

@@ -5,6 +5,7 @@
 #include "engines/exact.hpp"
 #include "engines/kl.hpp"
 #include "engines/laplace.hpp"
+#include "engines/vb.hpp"
 
 namespace gaussmith {
 

@@ -50,7 +50,7 @@ constexpr double start_range = 1e16;
 
 class KlAscent {
  public:
-  KlAscent(GaussianCore& core, const SiteRows& sites, const Kl& options, const Run& run, Report& report)
+  KlAscent(GaussianCore& core, const SiteRows& sites, const ClimbOptions& options, const Run& run, Report& report)
       : core_(core),
         sites_(sites),
         options_(options),
@@ -136,13 +136,13 @@ class KlAscent {
     if (next == Next::accept) return finish(Status::stopped, "stopped by the caller before the bound's optimum");
     if (stalled_) return finish(Status::stalled, "no step increases the bound any more in double precision");
     if (report_.iterations >= options_.max_iterations)
-      return finish(
-          Status::iteration_limit,
-          core_.geometry().has_gaussian()
-              ? fmt::format("no optimum within {} factorisations; raise kl.max_iterations", options_.max_iterations)
-              : fmt::format("no optimum within {} factorisations; without a Gaussian factor the bound may "
-                            "grow without end (are the classes separable?)",
-                            options_.max_iterations));
+      return finish(Status::iteration_limit,
+                    core_.geometry().has_gaussian()
+                        ? fmt::format("no optimum within {} factorisations; raise {}.max_iterations",
+                                      options_.max_iterations, options_.method)
+                        : fmt::format("no optimum within {} factorisations; without a Gaussian factor the bound may "
+                                      "grow without end (are the classes separable?)",
+                                      options_.max_iterations));
     return true;
   }
 
@@ -242,7 +242,7 @@ class KlAscent {
 
   GaussianCore& core_;
   const SiteRows& sites_;
-  const Kl& options_;
+  const ClimbOptions& options_;
   Report& report_;
   Progress progress_;
   AndersonMixing anderson_;
@@ -276,8 +276,8 @@ KlStart independent_start(const GaussianCore& core, const SiteRows& sites, Laten
   return {(-2.0 * d_variance).cwiseMax(0.0).cwiseMin(high.cwiseInverse()), std::move(mean)};
 }
 
-KlPoint climb_kl(GaussianCore& core, const SiteRows& sites, const Kl& options, const Run& run, const KlStart& start,
-                 Report& report) {
+KlPoint climb_kl(GaussianCore& core, const SiteRows& sites, const ClimbOptions& options, const Run& run,
+                 const KlStart& start, Report& report) {
   return KlAscent(core, sites, options, run, report).climb(start);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// The optimum of the KL bound over all Gaussians, in site form.
+// The optimum of the KL bound over all Gaussians, in site form; with tangents in place of expectations that of the
+// local variational bound, which has the same form (docs/engines/vb.md).
 
 #include "engines/mean_ascent.hpp"
 #include "gaussmith/infer.hpp"
@@ -35,9 +36,17 @@ struct KlStart {
 /// v (1/K_nn + tau(v)) = 1 at the mean.
 [[nodiscard]] KlStart independent_start(const GaussianCore& core, const SiteRows& sites, LatentPoint mean);
 
+/// How far an ascent goes, and the name of the method that it serves.
+struct ClimbOptions {
+  const char* method;
+  int max_iterations;
+  double tolerance;
+  int starts;  ///< For sites that are not log-concave.
+};
+
 /// Climbs from a start at which K^-1 + T is positive definite. Writes iterations, history, residual, status and message
 /// of the report; an iteration is one factorisation. Leaves the core at the sites of the result.
-[[nodiscard]] KlPoint climb_kl(GaussianCore& core, const SiteRows& sites, const Kl& options, const Run& run,
+[[nodiscard]] KlPoint climb_kl(GaussianCore& core, const SiteRows& sites, const ClimbOptions& options, const Run& run,
                                const KlStart& start, Report& report);
 
 }  // namespace gaussmith

@@ -1,6 +1,5 @@
 #include "engines/kl_search.hpp"
 
-#include "engines/kl_starts.hpp"
 #include "gaussmith/errors.hpp"
 
 #include <fmt/format.h>
@@ -9,8 +8,8 @@
 
 namespace gaussmith {
 
-KlClimb best_kl_climb(const Kl& options, const Run& run, const Model& model, GaussianCore& core, const SiteRows& sites,
-                      int threads) {
+KlClimb best_kl_climb(const ClimbOptions& options, const Run& run, GaussianCore& core, const SiteRows& sites,
+                      const FurtherStart& further) {
   const auto climb = [&](const KlStart& start) {
     KlClimb done;
     done.end = climb_kl(core, sites, options, run, start, done.report);
@@ -18,7 +17,7 @@ KlClimb best_kl_climb(const Kl& options, const Run& run, const Model& model, Gau
   };
   if (const OptionalKlStart warm = warm_kl_start(core, run.warm_start)) return climb(*warm);
   const OptionalKlStart first = proper_start(core, independent_start(core, sites, core.centre()));
-  if (!first) throw InvalidModel("kl: " + why_not_factorised(core));
+  if (!first) throw InvalidModel(fmt::format("{}: {}", options.method, why_not_factorised(core)));
   KlClimb best = climb(*first);
   if (sites.all(&SiteTraits::log_concave) || options.starts == 1) return best;
   double certain = certain_bound(core, best.end.mean.at, best.end.bound);
@@ -45,16 +44,25 @@ KlClimb best_kl_climb(const Kl& options, const Run& run, const Model& model, Gau
   if (!stopped)
     for (const KlStart& start : believing_starts(core, sites, *first, options.starts, random, iterations))
       try_start(proper_start(core, start));
-  if (!stopped) try {
-      if (const auto found = kl_family_start(options, run, model, threads, iterations))
-        try_start(family_start(core, *found));
-    } catch (const InvalidInput&) {
-      // A model that constrained covariances refuse has one start less.
-    }
+  if (!stopped && further) try_start(further(iterations));
   best.report.iterations = iterations;
   best.report.message += fmt::format(", best of {} starts and a look around", options.starts);
   if (!core.set(best.end.sites())) core.restore({best.end.precision, Vector::Zero(core.rows())});
   return best;
+}
+
+KlClimb best_kl_climb(const Kl& options, const Run& run, const Model& model, GaussianCore& core, const SiteRows& sites,
+                      int threads) {
+  const FurtherStart families = [&](int& iterations) -> OptionalKlStart {
+    try {
+      if (const auto found = kl_family_start(options, run, model, threads, iterations))
+        return family_start(core, *found);
+    } catch (const InvalidInput&) {
+      // A model that constrained covariances refuse has one start less.
+    }
+    return {};
+  };
+  return best_kl_climb({"kl", options.max_iterations, options.tolerance, options.starts}, run, core, sites, families);
 }
 
 }  // namespace gaussmith

@@ -1,7 +1,9 @@
 #pragma once
 // The best optimum of the KL bound that several ascents in the site form find.
 
-#include "engines/kl_full.hpp"
+#include "engines/kl_starts.hpp"
+
+#include <functional>
 
 namespace gaussmith {
 
@@ -11,9 +13,16 @@ struct KlClimb {
   Report report;
 };
 
+/// A last start, from elsewhere; adds what it took to the iterations.
+using FurtherStart = std::function<OptionalKlStart(int& iterations)>;
+
 /// One ascent for log-concave sites, from a warm start and with one start; else the best of several and of a look
 /// around (docs/engines/kl.md). Leaves the core at the sites of the result. Throws InvalidModel where the first start
 /// gives no Gaussian.
+[[nodiscard]] KlClimb best_kl_climb(const ClimbOptions& options, const Run& run, GaussianCore& core,
+                                    const SiteRows& sites, const FurtherStart& further = {});
+
+/// The same with what the covariance families find as the further start.
 [[nodiscard]] KlClimb best_kl_climb(const Kl& options, const Run& run, const Model& model, GaussianCore& core,
                                     const SiteRows& sites, int threads);
 

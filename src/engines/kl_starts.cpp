@@ -1,6 +1,6 @@
 #include "engines/kl_starts.hpp"
 
-#include "engines/tangent_sites.hpp"
+#include "model/tangent_sites.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -23,6 +23,9 @@ constexpr double first_descent = 10.0;
 constexpr double most_growth = 8.0;
 /// How far eta may be from what its coordinates say, relative to the largest eta.
 constexpr double drift = 1e-13;
+/// A Newton step with the sites' own curvature is solved to this share of its squared residual.
+constexpr double curved_reduction = 1e-6;
+constexpr int most_curved_steps = 50;
 
 /// A difference of two points.
 LatentPoint difference(const LatentPoint& to, const LatentPoint& from) {
@@ -117,6 +120,33 @@ std::optional<SmoothedPoint> search(const Line& line, double objective, double s
   return best;
 }
 
+/// The Newton step with the sites' own curvature c, by conjugate gradients preconditioned with the core's precisions
+/// tau: (K^-1 + C) step = gradient. Where c is tau, as at the optimum of kl, it is `newton`, the first preconditioned
+/// gradient; under tangents c < tau.
+LatentPoint curved_step(const GaussianCore& core, const Vector& curvature, const Vector& precision,
+                        const SmoothedPoint& point, const LatentPoint& newton, double newton_slope) {
+  const Vector& prior_mean = core.prior_mean();
+  Vector gradient = point.d_mean;  // Of the sites, along the quadratic.
+  LatentPoint at = point.at;
+  LatentPoint step{Vector::Zero(newton.coordinates.size()), Vector::Zero(newton.eta.size())};
+  LatentPoint direction = newton;
+  double left = newton_slope;
+  for (int k = 0; k < most_curved_steps && left > curved_reduction * newton_slope; ++k) {
+    const LatentPoint arrow{direction.coordinates, direction.eta + prior_mean};
+    const double bend = core.inner(arrow, arrow) + curvature.dot(direction.eta.cwiseAbs2());
+    const double length = left / bend;
+    if (!(bend > 0.0) || !std::isfinite(length)) break;
+    step = along(step, length, direction);
+    gradient -= length * curvature.cwiseProduct(direction.eta);
+    at = along(at, length, direction);
+    const LatentPoint target = core.mean(gradient + precision.cwiseProduct(at.eta));
+    const double next = core.slope(at, target, gradient);
+    direction = along(difference(target, at), next / left, direction);
+    left = next;
+  }
+  return step.eta.isZero(0.0) || !step.eta.allFinite() ? newton : step;
+}
+
 }  // namespace
 
 SmoothedPoint smoothed_point(const GaussianCore& core, const SiteRows& sites, const Vector& variance, LatentPoint at) {
@@ -147,7 +177,10 @@ void climb_mean(const GaussianCore& core, const SiteRows& sites, const Vector& p
     const LatentPoint last_newton = std::exchange(newton, difference(target, point.at));
     const bool drowned = newton_slope <= goal.rounding * (1.0 + std::abs(point.objective));
     double slope = newton_slope;
-    if (step == 0 || drowned) {
+    if (drowned) {
+      direction = curved_step(core, sites.curvature(point.at.eta, variance, point.d_variance), precision, point, newton,
+                              newton_slope);
+    } else if (step == 0) {
       direction = newton;
     } else {
       // Polak and Ribiere: what the last Newton direction still promises is subtracted.
@@ -181,7 +214,7 @@ void climb_mean(const GaussianCore& core, const SiteRows& sites, const Vector& p
     LatentPoint exact = core.point(next->at.coordinates);
     if ((exact.eta - next->at.eta).lpNorm<Eigen::Infinity>() > drift * (1.0 + exact.eta.lpNorm<Eigen::Infinity>())) {
       *next = smoothed_point(core, sites, variance, std::move(exact));
-      if (!(next->objective > point.objective)) return;
+      if (!drowned && !(next->objective > point.objective)) return;
     }
     before = std::exchange(point, std::move(*next));
     trusted = drowned;

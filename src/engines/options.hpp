@@ -78,4 +78,12 @@ void fields(Ep& options, Visitor&& visit) {
   visit("tolerance", options.tolerance, Range{1e-12, 1.0}, "largest relative mismatch of tilted and marginal moments");
 }
 
+template <class Visitor>
+void fields(Vb& options, Visitor&& visit) {
+  visit("max_iterations", options.max_iterations, Range{1.0, 1e6}, "factorisations before giving up, from each start");
+  visit("tolerance", options.tolerance, Range{1e-14, 1.0},
+        "mismatch of the site equations, in posterior standard deviations");
+  visit("starts", options.starts, Range{1.0, 1000.0}, "starts for sites that are not log-concave; the best is kept");
+}
+
 }  // namespace gaussmith

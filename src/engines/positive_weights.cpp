@@ -1,6 +1,6 @@
 #include "engines/positive_weights.hpp"
 
-#include "engines/tangent_sites.hpp"
+#include "model/tangent_sites.hpp"
 
 #include <algorithm>
 

@@ -1,6 +1,7 @@
 #include "model/site_rows.hpp"
 
 #include "base/parallel_blocks.hpp"
+#include "model/tangent_sites.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -29,7 +30,8 @@ SiteRows::SiteRows(const std::vector<Sites>& blocks, int threads) : blocks_(&blo
   }
 }
 
-SiteRows::SiteRows(const Model& model, int threads) : SiteRows(model.sites, threads) {
+SiteRows::SiteRows(const Model& model, int threads, Smoothing smoothing) : SiteRows(model.sites, threads) {
+  smoothing_ = smoothing;
   if (model.weights.size() > 0) weights_ = &model.weights;
 }
 
@@ -65,10 +67,29 @@ void SiteRows::expectation(const Vector& mean, const Vector& variance, Vector* v
     if (out) out->resize(rows_);
   for_pieces([&](const SiteBlock& block, Index begin, Index row, Index count) {
     const auto size = static_cast<std::size_t>(count);
-    block.expectation(begin, ConstSpan(mean.data() + row, size), ConstSpan(variance.data() + row, size),
-                      {piece_of(value, row, count), piece_of(d_mean, row, count), piece_of(d_variance, row, count)});
+    const ConstSpan m(mean.data() + row, size);
+    const ConstSpan v(variance.data() + row, size);
+    const ExpectationOut piece{piece_of(value, row, count), piece_of(d_mean, row, count),
+                               piece_of(d_variance, row, count)};
+    if (smoothing_ == Smoothing::tangent)
+      tangent_expectation(block, begin, m, v, piece);
+    else
+      block.expectation(begin, m, v, piece);
     for (Vector* out : {value, d_mean, d_variance}) weigh(row, piece_of(out, row, count));
   });
+}
+
+Vector SiteRows::curvature(const Vector& mean, const Vector& variance, const Vector& d_variance) const {
+  Vector out = -2.0 * d_variance;
+  if (smoothing_ == Smoothing::expectation) return out;
+  for_pieces([&](const SiteBlock& block, Index begin, Index row, Index count) {
+    const auto size = static_cast<std::size_t>(count);
+    Vector bend(count);
+    tangent_bend(block, begin, ConstSpan(mean.data() + row, size), ConstSpan(variance.data() + row, size), view(bend));
+    weigh(row, view(bend));
+    out.segment(row, count) -= bend;
+  });
+  return out;
 }
 
 Index SiteRows::tilted(const Vector& mean, const Vector& variance, double power, Vector& log_normaliser,

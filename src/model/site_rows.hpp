@@ -9,12 +9,18 @@
 
 namespace gaussmith {
 
+/// What stands for E[log t] under a Gaussian.
+enum class Smoothing {
+  expectation,  ///< Itself.
+  tangent       ///< The best tangent of super-Gaussian sites, a lower bound (tangent_sites.hpp).
+};
+
 class SiteRows {
  public:
   /// Every row once, whatever the model's weights.
   SiteRows(const std::vector<Sites>& blocks, int threads);
   /// The sites with the weights of their model, which must outlive this.
-  SiteRows(const Model& model, int threads);
+  SiteRows(const Model& model, int threads, Smoothing smoothing = Smoothing::expectation);
 
   [[nodiscard]] Index rows() const { return rows_; }
 
@@ -32,9 +38,12 @@ class SiteRows {
   void log_density(const Vector& eta, Vector* value, Vector* first = nullptr, Vector* second = nullptr,
                    Vector* third = nullptr) const;
 
-  /// w E[log t] under N(mean, variance) and its derivatives; a null pointer is not computed.
+  /// w E[log t] under N(mean, variance), or what stands for it, and its derivatives; a null pointer is not computed.
   void expectation(const Vector& mean, const Vector& variance, Vector* value, Vector* d_mean = nullptr,
                    Vector* d_variance = nullptr) const;
+
+  /// -d2/dmean2 of what expectation() gives, with its derivative in the variance: -2 d_variance of an expectation.
+  [[nodiscard]] Vector curvature(const Vector& mean, const Vector& variance, const Vector& d_variance) const;
 
   /// Moments of N(mean, variance) t^(power min(1, w)), one row each; every variance > 0: a row of weight w > 1 is w
   /// copies of its site, of which one is tilted with. Returns how many rows did not reach the accuracy that
@@ -71,6 +80,7 @@ class SiteRows {
   const Vector* weights_ = nullptr;
   Index rows_ = 0;
   int threads_;
+  Smoothing smoothing_ = Smoothing::expectation;
 };
 
 }  // namespace gaussmith

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -23,13 +24,36 @@ SiteTraits traits_of(const CustomLikelihood& likelihood) {
   traits.log_concave = likelihood.log_concave;
   traits.any_thread = likelihood.any_thread;
   traits.smooth = likelihood.smooth;
+  traits.super_gaussian = static_cast<bool>(likelihood.bound);
   return traits;
 }
+
+double centre_of(const CustomLikelihood& likelihood, double y) {
+  return likelihood.centre ? likelihood.centre(y) : 0.0;
+}
+
+double slope_of(const CustomLikelihood& likelihood, double y) { return likelihood.slope ? likelihood.slope(y) : 0.0; }
+
+/// log t from its super-Gaussian form where it is not given itself.
+CustomLikelihood completed(CustomLikelihood likelihood) {
+  if (likelihood.bound && !likelihood.log_density)
+    likelihood.log_density = [of = likelihood](double eta, double y) {
+      const double s = eta - centre_of(of, y);
+      return slope_of(of, y) * s + of.bound(s * s, y)[0];
+    };
+  return likelihood;
+}
+
+/// Where a super-Gaussian form is looked at, in widths from the centre, and how exactly it has to be that of log t.
+constexpr std::array<double, 7> looks = {0.03, 0.2, 0.7, 1.5, 4.0, 12.0, 40.0};
+constexpr double same_density = 1e-8;
+/// g'' comes from a difference of g' over this share of x.
+constexpr double bend_step = 1e-4;
 
 class CustomBlock final : public LatentOnlyBlock {
  public:
   CustomBlock(CustomLikelihood likelihood, Vector responses)
-      : LatentOnlyBlock(traits_of(likelihood), std::move(responses)), likelihood_(std::move(likelihood)) {
+      : LatentOnlyBlock(traits_of(likelihood), std::move(responses)), likelihood_(completed(std::move(likelihood))) {
     if (!likelihood_.log_density) {
       throw InvalidModel(likelihood_.name + ": log_density is empty; expected a function of eta and y");
     }
@@ -37,6 +61,7 @@ class CustomBlock final : public LatentOnlyBlock {
       throw InvalidModel(
           fmt::format("{}: width is {}; expected a positive number", likelihood_.name, likelihood_.width));
     }
+    if (likelihood_.bound && size() > 0) check_bound(0);
   }
 
   std::shared_ptr<const SiteBlock> with(const Vector& responses, const SiteArguments& arguments) const override {
@@ -93,7 +118,55 @@ class CustomBlock final : public LatentOnlyBlock {
     }
   }
 
+  void bound(Index first, ConstSpan x, const BoundOut& out) const override {
+    if (!likelihood_.bound) return LatentOnlyBlock::bound(first, x, out);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const double y = response_of(first + static_cast<Index>(i));
+      const std::array<double, 2> g = likelihood_.bound(x[i], y);
+      put(out.value, i, g[0]);
+      put(out.first, i, g[1]);
+      if (out.second.empty()) continue;
+      const double step = bend_step * (x[i] + bend_step * likelihood_.width * likelihood_.width);
+      put(out.second, i, (likelihood_.bound(x[i] + step, y)[1] - g[1]) / step);
+    }
+  }
+
+  void bound_shape(Index first, Span slope, Span centre) const override {
+    if (!likelihood_.bound) return LatentOnlyBlock::bound_shape(first, slope, centre);
+    for (std::size_t i = 0; i < std::max(slope.size(), centre.size()); ++i) {
+      const double y = response_of(first + static_cast<Index>(i));
+      put(slope, i, slope_of(likelihood_, y));
+      put(centre, i, centre_of(likelihood_, y));
+    }
+  }
+
  private:
+  /// Throws InvalidModel where g is not that of log t, not decreasing or not convex at some points.
+  void check_bound(Index row) const {
+    const double y = response_of(row);
+    const auto refuse = [&](double x, const std::string& what) {
+      throw InvalidModel(fmt::format("{}: bound of row {} at x = {}: {}", likelihood_.name, row, x, what));
+    };
+    double last = -std::numeric_limits<double>::infinity();
+    for (const double look : looks) {
+      const double s = look * likelihood_.width;
+      const double x = s * s;
+      const std::array<double, 2> g = likelihood_.bound(x, y);
+      if (!std::isfinite(g[0]) || !std::isfinite(g[1]))
+        refuse(x, fmt::format("g = {}, g' = {}; expected finite numbers", g[0], g[1]));
+      if (g[1] > 0.0) refuse(x, fmt::format("g' = {}; expected a decreasing g", g[1]));
+      if (g[1] < last - same_density * std::abs(last))
+        refuse(x, fmt::format("g' falls from {} to {}; expected a convex g", last, g[1]));
+      last = g[1];
+      for (const double side : {-s, s}) {
+        const double density = likelihood_.log_density(centre_of(likelihood_, y) + side, y);
+        const double form = slope_of(likelihood_, y) * side + g[0];
+        if (!(std::abs(density - form) <= same_density * (1.0 + std::abs(density))))
+          refuse(x, fmt::format("slope s + g = {}; expected log t = {}", form, density));
+      }
+    }
+  }
+
   // What the user told about where log t varies, for one row.
   struct Hints {
     Hints(const CustomLikelihood& likelihood, double y) {

@@ -1,4 +1,4 @@
-// Evidence gradients of the Laplace, exact and KL engines against central differences of whole inferences.
+// Evidence gradients of the Laplace, exact, KL and VB engines against central differences of whole inferences.
 
 #include "gaussmith/infer.hpp"
 #include "support/models.hpp"
@@ -92,6 +92,18 @@ TEST(GradientOfKl, MatchesDifferencesForEverySiteInBothForms) {
       expect_gradient(process_model(info.traits.name, 10, 11), method, gaussmith::Run{.form = form});
       expect_gradient(linear_model(info.traits.name, 12, 3, 5), method, gaussmith::Run{.form = form});
     }
+}
+
+TEST(GradientOfVb, MatchesDifferencesForEverySuperGaussianSiteInBothForms) {
+  const Vb method{.tolerance = 1e-10, .starts = 1};
+  for (const LikelihoodInfo& info : likelihood_catalogue()) {
+    if (!info.traits.super_gaussian) continue;
+    for (const CoreForm form : {CoreForm::covariance, CoreForm::precision}) {
+      SCOPED_TRACE(info.traits.name);
+      expect_gradient(process_model(info.traits.name, 10, 11), method, gaussmith::Run{.form = form});
+      expect_gradient(linear_model(info.traits.name, 12, 3, 5), method, gaussmith::Run{.form = form});
+    }
+  }
 }
 
 TEST(GradientOfKl, MatchesDifferencesForConstrainedCovariances) {

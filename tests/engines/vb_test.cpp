@@ -1,0 +1,170 @@
+// Local variational bounds against the formula of the bound written down anew, differences, and other methods.
+
+#include "gaussmith/errors.hpp"
+#include "gaussmith/infer.hpp"
+#include "support/models.hpp"
+
+#include <gtest/gtest.h>
+#include <Eigen/LU>
+
+#include <cmath>
+#include <numbers>
+
+namespace gaussmith {
+namespace {
+
+using namespace gaussmith::testing;
+
+std::vector<std::string> super_gaussian_likelihoods() {
+  std::vector<std::string> names;
+  for (const LikelihoodInfo& info : likelihood_catalogue())
+    if (info.traits.super_gaussian) names.push_back(info.traits.name);
+  return names;
+}
+
+/// log Z of N(0, variance I) times prod exp(beta s - tau s^2 / 2) plus sum g(xi^2) + tau xi^2 / 2, s = h'w + offset -
+/// centre: the bound for any xi, with explicit inverses and determinants.
+double bound_at(const Model& model, double variance, const Vector& xi) {
+  const Matrix& h = *model.design.entries().dense;
+  const SiteBlock& block = *model.sites.front();
+  const Index n = xi.size();
+  Vector x = xi.cwiseAbs2();
+  Vector value(n), first(n), slope(n), centre(n);
+  block.bound(0, ConstSpan(x.data(), static_cast<std::size_t>(n)), {view(value), view(first), {}});
+  block.bound_shape(0, view(slope), view(centre));
+  const Vector tau = -2.0 * first;
+  const Vector away = (model.offset.size() > 0 ? model.offset : Vector(Vector::Zero(n))) - centre;
+  const Index d = h.cols();
+  const Matrix a = Matrix(h.transpose() * tau.asDiagonal() * h) + Matrix::Identity(d, d) / variance;
+  const Vector b = h.transpose() * (slope - tau.cwiseProduct(away));
+  const double constant = slope.dot(away) - 0.5 * tau.dot(away.cwiseAbs2());
+  const double log_z = constant + 0.5 * b.dot(a.inverse() * b) - 0.5 * std::log(a.determinant()) -
+                       0.5 * static_cast<double>(d) * std::log(variance);
+  return log_z + value.sum() + 0.5 * tau.dot(x);
+}
+
+TEST(Vb, IsTheBoundAtItsOwnTangentsAndNoOtherTangentIsBetter) {
+  for (const std::string& name : super_gaussian_likelihoods()) {
+    SCOPED_TRACE(name);
+    Model model = linear_model(name, 9, 3, 5);
+    model.prior = Isotropic{Vector::Zero(3), 1.7};
+    const Posterior q = infer(model, Vb{.tolerance = 1e-10});
+    ASSERT_TRUE(q.report().converged()) << q.report().brief();
+    Vector slope(9), centre(9);
+    model.sites.front()->bound_shape(0, view(slope), view(centre));
+    const Vector xi = ((q.latent().mean - centre).cwiseAbs2() + q.latent().variance).cwiseSqrt();
+    const double best = bound_at(model, 1.7, xi);
+    EXPECT_NEAR(q.log_evidence().value, best, 1e-10 * (1 + std::abs(best)));
+    for (Index n = 0; n < 9; ++n)
+      for (const double factor : {0.97, 1.03}) {
+        Vector other = xi;
+        other(n) *= factor;
+        EXPECT_LE(bound_at(model, 1.7, other), best + 1e-12 * (1 + std::abs(best))) << n;
+      }
+  }
+}
+
+TEST(Vb, LiesBelowKlAndBothBelowTheEvidence) {
+  for (const std::string& name : super_gaussian_likelihoods()) {
+    SCOPED_TRACE(name);
+    const Model model = process_model(name, 12, 7);
+    const double vb = infer(model, Vb{}).log_evidence().value;
+    const double kl = infer(model, Kl{}).log_evidence().value;
+    EXPECT_LE(vb, kl + 1e-9 * (1 + std::abs(kl)));
+    const EvidenceKind kind = infer(model, Vb{}).log_evidence().kind;
+    EXPECT_EQ(kind, name == "gaussian" ? EvidenceKind::exact : EvidenceKind::lower_bound);
+  }
+  // One logit site under N(0, 1): the evidence is 1/2 by symmetry.
+  Model one{.prior = Isotropic{Vector::Zero(1), 1.0}, .sites = {observe("bernoulli-logit", Vector::Ones(1))}};
+  const double vb = infer(one, Vb{}).log_evidence().value;
+  EXPECT_LT(vb, std::log(0.5));
+  EXPECT_GT(vb, std::log(0.5) - 0.02);
+}
+
+TEST(Vb, ObjectiveNeverFalls) {
+  for (const std::string& name : super_gaussian_likelihoods()) {
+    const Posterior q = infer(process_model(name, 20, 3), Vb{.starts = 1});
+    const auto& history = q.report().history;
+    ASSERT_FALSE(history.empty());
+    for (std::size_t i = 1; i < history.size(); ++i)
+      EXPECT_GE(history[i].objective, history[i - 1].objective - 1e-11 * (1 + std::abs(history[i].objective)));
+  }
+}
+
+TEST(Vb, SeparableClassesUnderAWidePriorConverge) {
+  // Tangents at |eta| of a hundred are far wider than the curvature of the sites there.
+  Model model = linear_model("bernoulli-logit", 14, 2, 3);
+  model.prior = Isotropic{Vector::Zero(2), 1e4};
+  const Matrix& h = *model.design.entries().dense;
+  Vector y(14);
+  for (Index n = 0; n < 14; ++n) y(n) = h(n, 0) - 2.0 * h(n, 1) > 0.0 ? 1.0 : -1.0;
+  model.sites = {observe("bernoulli-logit", y)};
+  const Posterior q = infer(model, Vb{});
+  EXPECT_TRUE(q.report().converged()) << q.report().brief();
+  EXPECT_GT(q.latent().mean.cwiseAbs().maxCoeff(), 30.0);
+}
+
+TEST(Vb, RowsThatCountTwiceAreTwoRows) {
+  Model once = process_model("student-t", 6, 4);
+  Model twice = once;
+  once.weights = Vector::Ones(6);
+  once.weights(2) = 2.0;
+  const Matrix inputs = *std::get<GaussianProcess>(once.prior).inputs;
+  Matrix more(7, inputs.cols());
+  more << inputs, inputs.row(2);
+  std::get<GaussianProcess>(twice.prior).inputs = more;
+  Vector y(7);
+  y << once.sites.front()->responses(), once.sites.front()->responses()(2);
+  twice.sites = {once.sites.front()->with(y, {})};
+  if (twice.offset.size() > 0) {
+    Vector offset(7);
+    offset << once.offset, once.offset(2);
+    twice.offset = offset;
+  }
+  EXPECT_NEAR(infer(once, Vb{}).log_evidence().value, infer(twice, Vb{}).log_evidence().value, 1e-8);
+}
+
+TEST(Vb, RefusesSitesWithoutTangents) {
+  EXPECT_THROW((void)infer(process_model("bernoulli-probit", 5, 1), Vb{}), InvalidOption);
+  EXPECT_THROW((void)infer(process_model("poisson", 5, 1), Vb{}), InvalidOption);
+}
+
+/// Student's t with four degrees of freedom by g and g' alone.
+CustomLikelihood custom_student() {
+  CustomLikelihood t;
+  t.name = "my-t";
+  t.centre = [](double y) { return y; };
+  t.bound = [](double x, double) -> std::array<double, 2> {
+    const double constant = std::lgamma(2.5) - std::lgamma(2.0) - 0.5 * std::log(4.0 * std::numbers::pi);
+    return {constant - 2.5 * std::log1p(x / 4.0), -2.5 / (4.0 + x)};
+  };
+  return t;
+}
+
+TEST(Vb, TakesCustomSitesByGAndItsDerivative) {
+  Model model = process_model("student-t", 10, 6);
+  const Vector y = model.sites.front()->responses();
+  model.sites = {observe("student-t", y, {{"nu", one(4.0)}, {"scale", one(1.0)}})};
+  Model custom = model;
+  custom.sites = {observe(custom_student(), y)};
+  const Posterior a = infer(model, Vb{});
+  const Posterior b = infer(custom, Vb{});
+  EXPECT_NEAR(a.log_evidence().value, b.log_evidence().value, 1e-8);
+  EXPECT_LT((a.latent().mean - b.latent().mean).lpNorm<Eigen::Infinity>(), 1e-6);
+}
+
+TEST(Vb, RefusesCustomBoundsThatAreNone) {
+  const Vector y = Vector::Ones(3);
+  CustomLikelihood rising = custom_student();
+  rising.bound = [](double x, double) -> std::array<double, 2> { return {0.1 * x, 0.1}; };
+  EXPECT_THROW((void)observe(rising, y), InvalidModel);
+  CustomLikelihood concave = custom_student();
+  concave.bound = [](double x, double) -> std::array<double, 2> { return {-x * x, -2.0 * x}; };
+  EXPECT_THROW((void)observe(concave, y), InvalidModel);
+  CustomLikelihood other = custom_student();
+  other.log_density = [](double eta, double y_n) { return -std::abs(eta - y_n); };
+  EXPECT_THROW((void)observe(other, y), InvalidModel);
+}
+
+}  // namespace
+}  // namespace gaussmith
