@@ -102,7 +102,13 @@ std::string chosen_method(const FitArguments& arguments, const std::optional<Pro
 }
 
 CoreForm core_form(const std::string& name) {
-  return name == "covariance" ? CoreForm::covariance : name == "precision" ? CoreForm::precision : CoreForm::automatic;
+  if (name == "covariance") {
+    return CoreForm::covariance;
+  }
+  if (name == "precision") {
+    return CoreForm::precision;
+  }
+  return name == "sparse" ? CoreForm::sparse : CoreForm::automatic;
 }
 
 /// What integration will cost, before it begins.

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -46,11 +47,25 @@ struct NoGaussian {
   Index dimension = 0;
 };
 
-/// w ~ N(mean, precision^-1) with a sparse precision. The place for Markov fields; refused by Model::validate() for
-/// now.
+/// w ~ N(mean, precision^-1) with a sparse precision, for example a Markov field. Symmetric, both halves or the lower
+/// one alone; positive definite.
 struct SparsePrecision {
   Vector mean;
   SparseMatrix precision;
+};
+
+/// Intrinsic Markov fields: log p(w) = -precision/2 times a sum of squared differences. It says nothing about the level
+/// of w, which is held: w sums to zero, over each connected part of a graph. A linear trend of `rw2` stays free.
+enum class FieldKind {
+  rw1,   ///< Random walk: differences w_(j+1) - w_j.
+  rw2,   ///< Second differences w_(j+1) - 2 w_j + w_(j-1).
+  besag  ///< Differences over the edges of a graph.
+};
+struct IntrinsicField {
+  FieldKind kind = FieldKind::rw1;
+  Index dimension = 0;
+  double precision = 1.0;                           ///< prior.precision
+  std::vector<std::pair<Index, Index>> edges = {};  ///< Of `besag`, each once.
 };
 
 /// Coefficients of columns, independent of one another: w_j ~ N(mean_j, (sd_j scale)^2) where it is scaled_j, else
@@ -89,7 +104,8 @@ struct Additive {
   [[nodiscard]] Index weights() const;                   ///< Coefficients and effects: all but the process.
 };
 
-using Prior = std::variant<Isotropic, Diagonal, DenseGaussian, GaussianProcess, NoGaussian, SparsePrecision, Additive>;
+using Prior = std::variant<Isotropic, Diagonal, DenseGaussian, GaussianProcess, NoGaussian, SparsePrecision, Additive,
+                           IntrinsicField>;
 
 /// Where learning moves a parameter, so that every number there is a value it may have.
 enum class ParameterScale {

@@ -66,7 +66,7 @@ class Interrupted : public std::exception {
 
 /// Which form of the linear-Gaussian core to use (docs/architecture.md). `root` is not one to ask for: it is the form
 /// of results whose covariance is constrained (CovarianceRoot in gaussmith/predict.hpp).
-enum class CoreForm { automatic, covariance, precision, root };
+enum class CoreForm { automatic, covariance, precision, root, sparse };
 
 /// Everything about a run that is not the model and not the method.
 struct Run {

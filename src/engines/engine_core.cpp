@@ -13,6 +13,8 @@ namespace gaussmith {
 std::string memory_way_out(const Model& model, CoreForm form) {
   if (form == CoreForm::covariance)
     return fmt::format("it grows with the square of the {} rows: take fewer of them", model.rows());
+  if (form == CoreForm::sparse)
+    return fmt::format("it grows with the pairs of the {} weights that rows and prior join", model.dimension());
   return fmt::format("it grows with the square of the {} weights: take fewer of them{}", model.dimension(),
                      model.design.has_entries() ? ", or kl with kl.covariance=diagonal" : "");
 }

@@ -64,7 +64,7 @@ void EpSearch::start_from(const Posterior* warm) {
     return;
   }
   SiteApproximation start{Vector::Zero(n), Vector::Zero(n)};
-  if (!core_.geometry().has_gaussian()) {
+  if (!core_.geometry().is_proper()) {
     Vector log_normaliser;
     Vector mean;
     Vector variance;

@@ -47,10 +47,11 @@ class Chooser {
   [[nodiscard]] KlCovariance automatic(bool form_asked_for) const {
     const CovarianceFamily full{FamilyKind::full};
     const double bytes = needed(full);
-    const double operations = site_form_operations(model_, form_);
+    const double operations = form_ == CoreForm::sparse ? 0.0 : site_form_operations(model_, form_);
     const bool fits = bytes <= limit_;
     if (fits && operations <= most_operations)
       return take(full, fmt::format("kl.covariance auto: full, which needs {}", memory_in_words(bytes)));
+    if (has_only_precision(model_.prior)) return take(full, "kl.covariance auto: full, in the sparse form");
     if (form_asked_for) return take(full, "kl.covariance auto: full, because a form was asked for");
     if (!model_.design.has_entries())
       return take(full, "kl.covariance auto: full, because the design is an operator that only multiplies");
@@ -89,6 +90,9 @@ KlCovariance choose_kl_covariance(const Kl& options, const Model& model, CoreFor
   if (options.covariance == "auto") return chooser.automatic(form != CoreForm::automatic);
   CovarianceFamily family = parse_family(options.covariance);
   check_family(family, model.dimension());
+  if (family.kind != FamilyKind::full && has_only_precision(model.prior))
+    throw InvalidOption(fmt::format(
+        "kl.covariance {}: a prior given by its precision takes full alone, which is sparse there", to_string(family)));
   if (family.kind != FamilyKind::full && form != CoreForm::automatic)
     throw InvalidOption(
         fmt::format("form: kl.covariance {} is not of the site form, so there is none to choose; leave it at auto",

@@ -18,7 +18,8 @@ constexpr double start_tolerance = 1e-3;
 std::optional<KlFamilyStart> kl_family_start(const Kl& options, const Run& run, const Model& model, int threads,
                                              int& iterations) {
   const bool small = model.dimension() <= direct_dimension;
-  if (!model.design.has_entries() || (!small && has_dense_covariance(model.prior))) return {};
+  if (!model.design.has_entries() || has_only_precision(model.prior) || (!small && has_dense_covariance(model.prior)))
+    return {};
   FamilyOptions how;
   how.tolerance = std::max(options.tolerance, start_tolerance);
   how.max_iterations = options.max_iterations;

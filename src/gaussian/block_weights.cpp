@@ -7,18 +7,6 @@ namespace gaussmith {
 
 namespace {
 
-/// Rows w_j + w_(j+1).
-Design sums_of_neighbours(Index dimension) {
-  std::vector<Eigen::Triplet<double>> entries;
-  for (int j = 0; j + 1 < static_cast<int>(dimension); ++j) {
-    entries.emplace_back(j, j, 1.0);
-    entries.emplace_back(j, j + 1, 1.0);
-  }
-  SparseMatrix rows(dimension - 1, dimension);
-  rows.setFromTriplets(entries.begin(), entries.end());
-  return rows;
-}
-
 Matrix inverse_of(const Matrix& c) {
   if (c.rows() == 1) return c.cwiseInverse();
   const double determinant = c(0, 0) * c(1, 1) - c(1, 0) * c(1, 0);
@@ -29,8 +17,7 @@ Matrix inverse_of(const Matrix& c) {
 
 BlockWeights::BlockWeights(const PriorGeometry& geometry, const PosteriorLaw& law, Vector pull)
     : geometry_(&geometry), weights_(law.weights()), pull_(std::move(pull)) {
-  if (!geometry.has_independent_weights())
-    sum_variances_ = law.predict(NewRows{sums_of_neighbours(geometry.dimension())}).variance;
+  if (!geometry.has_independent_weights()) neighbours_ = law.neighbour_covariances();
 }
 
 BlockWeights::BlockWeights(const PriorGeometry& geometry, const PosteriorLaw& law, Vector pull,
@@ -49,8 +36,7 @@ Matrix BlockWeights::operator()(Index first, Index size) const {
   const Vector dual = precision * (weights_.mean - geometry_->mean()).segment(first, size);
   Matrix v = weights_.variance.segment(first, size).asDiagonal();
   if (size == 2) {
-    const double covariance = sum_variances_.size() > 0 ? 0.5 * (sum_variances_(first) - v(0, 0) - v(1, 1)) : 0.0;
-    v(0, 1) = v(1, 0) = covariance;
+    v(0, 1) = v(1, 0) = neighbours_.size() > 0 ? neighbours_(first) : 0.0;
   }
   Vector side = 0.5 * dual;
   if (pull_.size() > 0) side += pull_.segment(first, size);

@@ -23,7 +23,7 @@ class BlockWeights {
  private:
   const PriorGeometry* geometry_;
   Marginals weights_;
-  Vector sum_variances_;  // Of w_j + w_(j+1); empty for independent weights.
+  Vector neighbours_;  // Cov(w_j, w_(j+1)); empty for independent weights.
   Vector pull_;
 };
 

@@ -3,6 +3,7 @@
 #include "gaussian/block_weights.hpp"
 #include "gaussian/covariance_core.hpp"
 #include "gaussian/precision_core.hpp"
+#include "gaussian/sparse_core.hpp"
 #include "gaussmith/errors.hpp"
 
 #include <fmt/format.h>
@@ -94,7 +95,7 @@ ParameterGradient GaussianCore::prior_gradient(const LatentPoint& at, const RowM
       const BlockWeights weights(*geometry_, *law(at), pull(), scale.untouched);
       for (const Index j : scale.untouched) slope -= weights(j, 1)(0, 0) * geometry_->weight_covariance(j, 1)(0, 0);
     }
-    gradient[scale.name] = scale.power * slope;
+    gradient[scale.name] = scale.power * slope + scale.beside;
   }
   return gradient;
 }
@@ -105,9 +106,63 @@ std::string why_not_factorised(const GaussianCore& core) {
          "responses, the design or the prior";
 }
 
+namespace {
+
+/// From this many weights on, sparse rows are looked at for what they join.
+constexpr Index many_weights = 300;
+/// Pairs of weights in rows that are worth counting.
+constexpr double most_pairs = 4e8;
+/// The sparse form is taken where its factorisation takes at most this share of the flops of a dense one: its flops are
+/// slower.
+constexpr double worthwhile = 0.2;
+
+/// The pattern of A = Q + H'T H, for a prior and rows that are sparse; nothing where that is not worth while.
+std::optional<SymmetricPattern> sparse_pattern(const Model& model) {
+  const DesignEntries stored = model.design.entries();
+  if (stored.sparse == nullptr && !stored.identity) return {};
+  if (has_dense_covariance(model.prior)) return {};
+  const SparseMatrix rows = sparse_rows(model.design.sized(model.dimension()));
+  double pairs = 0.0;
+  for (Index n = 0; n < rows.rows(); ++n) {
+    const double length = rows.outerIndexPtr()[n + 1] - rows.outerIndexPtr()[n];
+    pairs += length * length;
+  }
+  if (pairs > most_pairs) return {};
+  const auto prior = prior_precision(model.prior);
+  return prior ? std::optional(gram_pattern(prior->precision, &rows)) : std::nullopt;
+}
+
+/// Whether the sparse form beats the dense ones, where the prior leaves the choice.
+bool sparse_form_suits(const Model& model) {
+  const auto d = static_cast<double>(model.dimension());
+  const auto n = static_cast<double>(model.rows());
+  if (model.dimension() < many_weights) return false;
+  const auto pattern = sparse_pattern(model);
+  if (!pattern || static_cast<double>(pattern->entries()) > worthwhile * d * d / 2.0) return false;
+  const double smaller = std::min(n, d);
+  return factor_cost(*pattern).flops < worthwhile * smaller * smaller * smaller;
+}
+
+}  // namespace
+
 FormChoice choose_form(const Model& model, CoreForm wanted) {
   const Index n = model.rows();
   const Index d = model.dimension();
+  if (has_only_precision(model.prior)) {
+    if (wanted == CoreForm::covariance)
+      throw InvalidOption("form: a prior given by its precision has no covariance form; use sparse or auto");
+    if (!model.design.has_entries())
+      throw InvalidOption("form: a prior given by its precision needs a design with entries, not an operator");
+    return {CoreForm::sparse, fmt::format("sparse form, D = {}: the prior is known by its precision", d)};
+  }
+  if (wanted == CoreForm::sparse) {
+    if (has_dense_covariance(model.prior) || !model.design.has_entries())
+      throw InvalidOption(
+          "form: sparse needs independent weights or a sparse prior precision, and a design with entries");
+    return {wanted, fmt::format("sparse form, D = {}: asked for", d)};
+  }
+  if (wanted == CoreForm::automatic && sparse_form_suits(model))
+    return {CoreForm::sparse, fmt::format("sparse form: N = {} rows join few of D = {} weights", n, d)};
   if (!has_gaussian(model.prior)) {
     if (wanted == CoreForm::covariance)
       throw InvalidOption("form: a model without a Gaussian factor has no covariance form; use precision or auto");
@@ -131,6 +186,13 @@ double core_memory(const Model& model, CoreForm form) {
   const bool dense_prior = has_dense_covariance(model.prior);
   const bool identity = model.design.is_identity();
   double doubles = 60 * (n + d);
+  if (form == CoreForm::sparse) {
+    // The factor, a copy that a posterior keeps, and the entries of the inverse in its layout.
+    const auto pattern = sparse_pattern(model);
+    const double entries = pattern ? static_cast<double>(pattern->entries()) : 0.5 * d * d;
+    const double factor = pattern ? factor_cost(*pattern).factor_entries : 0.5 * d * d;
+    return 8 * (doubles + 3.5 * factor + 5 * entries + 3 * model.design.nonzeros());
+  }
   if (form == CoreForm::covariance) {
     doubles += 3.5 * n * n;  // K, the factor, its inverse, and what is being made of them.
     const bool concave = std::all_of(model.sites.begin(), model.sites.end(),
@@ -152,6 +214,7 @@ double core_memory(const Model& model, CoreForm form) {
 std::unique_ptr<GaussianCore> make_core(const Model& model, CoreForm form, int threads) {
   auto geometry = std::make_shared<PriorGeometry>(model.prior, model.design, threads,
                                                   form == CoreForm::precision ? Copies::merged : Copies::apart);
+  if (form == CoreForm::sparse) return std::make_unique<SparseCore>(std::move(geometry), model.offset);
   if (form == CoreForm::precision) return std::make_unique<PrecisionCore>(std::move(geometry), model.offset);
   return std::make_unique<CovarianceCore>(std::move(geometry), model.offset);
 }

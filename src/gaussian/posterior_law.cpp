@@ -3,6 +3,7 @@
 #include "gaussian/covariance_core.hpp"
 #include "gaussian/factor_law.hpp"
 #include "gaussian/root_law.hpp"
+#include "gaussian/sparse_core.hpp"
 #include "gaussmith/errors.hpp"
 
 #include <fmt/format.h>
@@ -31,6 +32,22 @@ Marginals PosteriorLaw::predict(const NewPoints& points) const {
 }
 
 Marginals PosteriorLaw::weights() const { return predict(NewRows{Identity{}}); }
+
+Vector PosteriorLaw::neighbour_covariances() const {
+  // From the variances of w_j + w_(j+1).
+  const Index size = geometry_->dimension();
+  std::vector<Eigen::Triplet<double>> entries;
+  for (int j = 0; j + 1 < static_cast<int>(size); ++j) {
+    entries.emplace_back(j, j, 1.0);
+    entries.emplace_back(j, j + 1, 1.0);
+  }
+  SparseMatrix sums(size - 1, size);
+  sums.setFromTriplets(entries.begin(), entries.end());
+  const Vector own = weights().variance;
+  Vector out = Vector::Zero(size);
+  out.head(size - 1) = 0.5 * (predict(NewRows{sums}).variance - own.head(size - 1) - own.tail(size - 1));
+  return out;
+}
 
 Matrix PosteriorLaw::weight_deviations(int draws, Random& random) const {
   const Matrix root = weight_root();
@@ -79,6 +96,19 @@ std::unique_ptr<PosteriorLaw> factor_law(const FittedGaussian& data, const std::
   return std::make_unique<FactorLaw>(geometry, std::make_shared<const Matrix>(data.factor), data.coordinates);
 }
 
+std::unique_ptr<PosteriorLaw> sparse_law(const FittedGaussian& data, std::shared_ptr<PriorGeometry> geometry) {
+  const Index n = geometry->rows();
+  if (data.precision.size() != n || data.coordinates.size() != geometry->dimension())
+    throw InvalidModel(fmt::format("fitted: {} precisions for {} rows and {} coordinates for {} weights",
+                                   data.precision.size(), n, data.coordinates.size(), geometry->dimension()));
+  if (!data.coordinates.allFinite() || !data.precision.allFinite())
+    throw InvalidModel("fitted: coordinates and precisions must be finite");
+  SparseCore core(std::move(geometry), Vector{});
+  if (!core.set({data.precision, Vector::Zero(n)}))
+    throw InvalidModel("fitted: the site precisions do not suit the prior precision (not positive definite)");
+  return core.law({data.coordinates, {}});
+}
+
 std::unique_ptr<PosteriorLaw> root_law(const FittedGaussian& data, const std::shared_ptr<PriorGeometry>& geometry) {
   const CovarianceRoot& covariance = data.covariance;
   const Index size = data.coordinates.size();
@@ -109,6 +139,7 @@ std::unique_ptr<PosteriorLaw> make_law(const FittedGaussian& fitted, int threads
     return factor_law(fitted, geometry);
   }
   if (fitted.form == CoreForm::root) return root_law(fitted, geometry);
+  if (fitted.form == CoreForm::sparse) return sparse_law(fitted, std::move(geometry));
   return dual_law(fitted, std::move(geometry));
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 // The law of a posterior: what is asked of it once inference is over. Moments and draws at new points, the rows without
-// their own sites, a form to save. Implementations: DualLaw (covariance form), FactorLaw (precision form), RootLaw
-// (constrained covariances).
+// their own sites, a form to save. Implementations: DualLaw (covariance form), FactorLaw (precision form), SparseLaw
+// (sparse form), RootLaw (constrained covariances).
 
 #include "gaussian/prior_geometry.hpp"
 #include "gaussian/site_form.hpp"
@@ -30,7 +30,10 @@ class PosteriorLaw {
   /// The same for all points, in blocks of bounded memory.
   [[nodiscard]] Marginals predict(const NewPoints& points) const;
   /// Mean and variance of w.
-  [[nodiscard]] Marginals weights() const;
+  [[nodiscard]] virtual Marginals weights() const;
+  /// Cov(w_j, w_(j+1)); the last is 0. A law that knows few of them may leave out those of weights that neither prior
+  /// nor rows join.
+  [[nodiscard]] virtual Vector neighbour_covariances() const;
 
   /// Covariance of new points, all pairs.
   [[nodiscard]] virtual Matrix joint_covariance(const NewPoints& points) const = 0;

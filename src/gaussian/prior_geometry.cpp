@@ -111,6 +111,7 @@ Vector PriorGeometry::row_variances() const {
 Vector PriorGeometry::absolute_times(const Vector& x) const {
   if (design_.is_identity()) return x;
   if (!design_.has_entries()) return design_.times(x, threads_).cwiseAbs();
+  if (const SparseMatrix* sparse = design_.entries().sparse) return sparse->cwiseAbs() * x;
   Vector out(rows());
   for (Index begin = 0; begin < rows(); begin += row_block) {
     const Index end = std::min(rows(), begin + row_block);

@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <utility>
+
 namespace gaussmith {
 
 namespace {
@@ -90,6 +93,41 @@ void expect_columns(const JsonNode& node, Index found, Index dimension) {
   }
 }
 
+constexpr std::array<std::pair<const char*, FieldKind>, 3> field_kinds = {
+    {{"rw1", FieldKind::rw1}, {"rw2", FieldKind::rw2}, {"besag", FieldKind::besag}}};
+
+Prior read_precision(const JsonNode& node) {
+  node.expect_fields({"type", "mean", "precision"});
+  const JsonNode matrix = node.at("precision");
+  matrix.expect_fields({"shape", "triplets"});
+  SparsePrecision prior;
+  prior.precision = matrix.sparse();
+  prior.mean = read_mean(node, prior.precision.rows());
+  return prior;
+}
+
+Prior read_field(const JsonNode& node, FieldKind kind) {
+  IntrinsicField prior;
+  prior.kind = kind;
+  if (kind == FieldKind::besag) {
+    node.expect_fields({"type", "dim", "edges", "precision"});
+    const JsonNode edges = node.at("edges");
+    for (std::size_t e = 0; e < edges.array_size(); ++e) {
+      const JsonNode edge = edges.element(e);
+      if (edge.array_size() != 2) {
+        edge.fail("expected a pair of nodes [i, j]");
+      }
+      prior.edges.emplace_back(edge.element(0).integer(0, max_declared_size),
+                               edge.element(1).integer(0, max_declared_size));
+    }
+  } else {
+    node.expect_fields({"type", "dim", "precision"});
+  }
+  prior.dimension = node.at("dim").integer(1, max_declared_size);
+  prior.precision = node.at("precision").number();
+  return prior;
+}
+
 }  // namespace
 
 Prior read_prior(const JsonNode& node) {
@@ -113,10 +151,15 @@ Prior read_prior(const JsonNode& node) {
     node.expect_fields({"type", "dim"});
     return NoGaussian{node.at("dim").integer(1, max_declared_size)};
   }
-  const std::string accepted = "isotropic, diagonal, dense, gp, additive or none";
   if (type == "precision") {
-    node.at("type").fail("sparse precision priors are not available yet; accepted: " + accepted);
+    return read_precision(node);
   }
+  for (const auto& [name, kind] : field_kinds) {
+    if (type == name) {
+      return read_field(node, kind);
+    }
+  }
+  const std::string accepted = "isotropic, diagonal, dense, precision, rw1, rw2, besag, gp, additive or none";
   node.at("type").fail(fmt::format("unknown prior {}; accepted: {}", in_quotes(type), accepted));
 }
 
@@ -210,8 +253,22 @@ nlohmann::ordered_json prior_json(const Prior& prior) {
       }
       return out;
     }
-    Json operator()(const SparsePrecision&) const {
-      throw InvalidModel("sparse precision priors cannot be written yet");
+    Json operator()(const SparsePrecision& p) const {
+      Json precision = design_json(p.precision);
+      precision.erase("type");
+      return {{"type", "precision"}, {"mean", vector_json(p.mean)}, {"precision", std::move(precision)}};
+    }
+    Json operator()(const IntrinsicField& p) const {
+      Json out = {{"type", field_kinds[static_cast<std::size_t>(p.kind)].first},
+                  {"dim", p.dimension},
+                  {"precision", p.precision}};
+      if (p.kind == FieldKind::besag) {
+        out["edges"] = Json::array();
+        for (const auto& [i, j] : p.edges) {
+          out["edges"].push_back({i, j});
+        }
+      }
+      return out;
     }
   };
   return std::visit(Write{}, prior);

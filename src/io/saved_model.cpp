@@ -282,11 +282,27 @@ void put_covariance_form(const FittedGaussian& fitted, bool with_design, Json& o
   out["dual"] = vector_json(fitted.dual);
 }
 
+/// Whether a fitted Gaussian of this form holds the training rows.
+bool has_rows(CoreForm form) { return form == CoreForm::covariance || form == CoreForm::sparse; }
+
+void put_sparse_form(const FittedGaussian& fitted, bool with_design, Json& out) {
+  require_finite(fitted.coordinates, "posterior mean");
+  require_finite(fitted.precision, "site precisions");
+  out["form"] = "sparse";
+  if (with_design) {
+    out["design"] = design_json(fitted.design);
+  }
+  out["precision"] = vector_json(fitted.precision);
+  out["coordinates"] = vector_json(fitted.coordinates);
+}
+
 void put_form(const FittedGaussian& fitted, bool with_design, Json& out) {
   if (fitted.form == CoreForm::precision) {
     put_precision_form(fitted, out);
   } else if (fitted.form == CoreForm::root) {
     put_root_form(fitted, out);
+  } else if (fitted.form == CoreForm::sparse) {
+    put_sparse_form(fitted, with_design, out);
   } else {
     put_covariance_form(fitted, with_design, out);
   }
@@ -314,7 +330,7 @@ Json integration_json(const SavedModel& model) {
     for (const auto& [name, value] : point.parameters) {
       entry["parameters"][name] = value;
     }
-    put_form(point.fitted, model.fitted.form != CoreForm::covariance, entry);
+    put_form(point.fitted, !has_rows(model.fitted.form), entry);
     out.push_back(std::move(entry));
   }
   return out;
@@ -412,6 +428,11 @@ void read_form(const JsonNode& root, const Design* design, FittedGaussian& fitte
     const Index rows = fitted.design.sized(dimension).rows();
     fitted.precision = root.at("precision").numbers(rows);
     fitted.dual = root.at("dual").numbers(rows);
+  } else if (form.text() == "sparse") {
+    fitted.form = CoreForm::sparse;
+    fitted.design = design != nullptr && !root.has("design") ? *design : read_design(root.at("design"), dimension);
+    fitted.precision = root.at("precision").numbers(fitted.design.sized(dimension).rows());
+    fitted.coordinates = root.at("coordinates").numbers(dimension);
   } else if (form.text() == "precision") {
     fitted.form = CoreForm::precision;
     fitted.coordinates = root.at("coordinates").numbers();
@@ -428,7 +449,7 @@ void read_form(const JsonNode& root, const Design* design, FittedGaussian& fitte
       root.at("coordinates").fail(fmt::format("has {} numbers for dimension {}", fitted.coordinates.size(), dimension));
     }
   } else {
-    form.fail("expected \"covariance\", \"precision\" or \"root\"");
+    form.fail("expected \"covariance\", \"precision\", \"sparse\" or \"root\"");
   }
 }
 
@@ -470,7 +491,7 @@ WeightedGaussian read_point(const JsonNode& node, const FittedGaussian& shared) 
   } catch (const InvalidInput& error) {
     parameters.fail(error.what());
   }
-  read_form(node, shared.form == CoreForm::covariance ? &shared.design : nullptr, point.fitted);
+  read_form(node, has_rows(shared.form) ? &shared.design : nullptr, point.fitted);
   return point;
 }
 

@@ -4,6 +4,7 @@
 #include "gaussmith/errors.hpp"
 #include "linalg/dense.hpp"
 #include "model/check_finite.hpp"
+#include "model/markov_field.hpp"
 
 #include <fmt/format.h>
 
@@ -85,9 +86,9 @@ void check(const GaussianProcess& p) {
 
 void check(const NoGaussian& p) { check_dimension(p.dimension, "prior none"); }
 
-void check(const SparsePrecision&) {
-  refuse_model("prior: a sparse precision is not available yet; use isotropic, diagonal, dense, gp or none");
-}
+void check(const SparsePrecision& p) { check_precision(p); }
+
+void check(const IntrinsicField& p) { check_field(p); }
 
 void check(const Additive& p) {
   const FixedEffects& fixed = p.fixed;
@@ -123,6 +124,7 @@ void check(const Additive& p) {
 const std::string kernel_prefix = "kernel.";
 constexpr std::string_view variance_name = "prior.variance";
 constexpr const char* scale_name = "prior.scale";
+constexpr const char* precision_name = "prior.precision";
 
 bool has_scale(const FixedEffects& fixed) {
   return std::find(fixed.scaled.begin(), fixed.scaled.end(), true) != fixed.scaled.end();
@@ -183,7 +185,7 @@ Index Additive::weights() const { return first_of(random.size()); }
 Index dimension_of(const Prior& prior) {
   return std::visit(
       Overloaded{[](const GaussianProcess& p) { return p.inputs.rows(); },
-                 [](const NoGaussian& p) { return p.dimension; },
+                 [](const NoGaussian& p) { return p.dimension; }, [](const IntrinsicField& p) { return p.dimension; },
                  [](const Additive& p) { return p.weights() + (p.process ? p.process->inputs.rows() : 0); },
                  [](const auto& p) { return p.mean.size(); }},
       prior);
@@ -193,6 +195,7 @@ Vector mean_of(const Prior& prior) {
   return std::visit(
       Overloaded{[](const GaussianProcess& p) -> Vector { return Vector::Constant(p.inputs.rows(), p.mean); },
                  [](const NoGaussian& p) -> Vector { return Vector::Zero(p.dimension); },
+                 [](const IntrinsicField& p) -> Vector { return Vector::Zero(p.dimension); },
                  [](const Additive& p) -> Vector {
                    Vector mean = Vector::Zero(dimension_of(p));
                    mean.head(p.fixed.size()) = p.fixed.mean;
@@ -223,6 +226,7 @@ std::optional<Vector> independent_variances(const Prior& prior) {
           [](const Diagonal& p) -> Variances { return p.variance; },
           [](const DenseGaussian&) -> Variances { return {}; }, [](const GaussianProcess&) -> Variances { return {}; },
           [](const NoGaussian&) -> Variances { return {}; }, [](const SparsePrecision&) -> Variances { return {}; },
+          [](const IntrinsicField&) -> Variances { return {}; },
           [](const Additive& p) -> Variances {
             if (p.process || has_blocks(p)) return {};
             Vector variances(p.weights());
@@ -298,6 +302,7 @@ double bytes_of(const Prior& prior) {
                  [](const DenseGaussian& p) { return p.mean.size() + p.covariance.size(); },
                  [](const GaussianProcess& p) { return p.inputs.size(); }, [](const NoGaussian&) { return Index{0}; },
                  [](const SparsePrecision& p) { return p.mean.size() + 2 * p.precision.nonZeros(); },
+                 [](const IntrinsicField& p) { return p.dimension + 2 * static_cast<Index>(p.edges.size()); },
                  [](const Additive& p) { return 2 * p.fixed.size() + (p.process ? p.process->inputs.size() : 0); }},
       prior);
   return 8.0 * static_cast<double>(doubles);
@@ -312,6 +317,7 @@ std::vector<Parameter> parameters_of(const Prior& prior) {
   if (const GaussianProcess* p = process_of(prior))
     for (const KernelParameter& k : p->kernel->parameters()) all.push_back({kernel_prefix + k.name, k.value, true});
   if (const auto* p = std::get_if<Isotropic>(&prior)) all.push_back({std::string(variance_name), p->variance, true});
+  if (const auto* p = std::get_if<IntrinsicField>(&prior)) all.push_back({precision_name, p->precision, true});
   if (const auto* p = std::get_if<Additive>(&prior)) {
     for (std::size_t t = 0; t < p->random.size(); ++t) {
       const RandomEffects& term = p->random[t];
@@ -353,11 +359,59 @@ Prior with_parameters(const Prior& prior, const std::function<const double*(cons
     if (const double* given = value(std::string(variance_name))) p->variance = *given;
     check(*p);
   }
+  if (auto* p = std::get_if<IntrinsicField>(&changed)) {
+    if (const double* given = value(precision_name)) p->precision = *given;
+    if (!(p->precision > 0.0) || !std::isfinite(p->precision))
+      refuse_model(fmt::format("prior.precision must be positive and finite, found {}", p->precision));
+  }
   return changed;
+}
+
+bool has_only_precision(const Prior& prior) {
+  return std::holds_alternative<SparsePrecision>(prior) || std::holds_alternative<IntrinsicField>(prior);
+}
+
+std::optional<KnownPrecision> prior_precision(const Prior& prior) {
+  if (const auto* p = std::get_if<SparsePrecision>(&prior)) return precision_of(*p);
+  if (const auto* p = std::get_if<IntrinsicField>(&prior)) return precision_of(*p);
+  if (has_dense_covariance(prior)) return {};
+  const Index d = dimension_of(prior);
+  KnownPrecision out;
+  if (!has_gaussian(prior)) {
+    out.precision = SparseMatrix(d, d);
+    out.improper = d;
+  } else if (const auto variances = independent_variances(prior)) {
+    out.precision = SparseMatrix(Vector(variances->cwiseInverse()).asDiagonal());
+    out.log_determinant = -variances->array().log().sum();
+  } else {
+    // Q = R^-T R^-1, block by block: R is lower triangular with blocks of one or two.
+    const SparseMatrix root = *block_root(prior);
+    std::vector<Eigen::Triplet<double>> entries;
+    for (Index i = 0; i < d; ++i) {
+      const double own = 1.0 / root.coeff(i, i);
+      out.log_determinant += 2.0 * std::log(own);
+      const double below = i + 1 < d ? root.coeff(i + 1, i) : 0.0;
+      const auto at = static_cast<int>(i);
+      if (below == 0.0) {
+        entries.emplace_back(at, at, own * own);
+        continue;
+      }
+      const double next = 1.0 / root.coeff(i + 1, i + 1);
+      const double cross = -below * own * next;  // R^-1 = [own, 0; cross, next].
+      entries.emplace_back(at, at, own * own + cross * cross);
+      entries.emplace_back(at + 1, at, cross * next);
+      entries.emplace_back(at, at + 1, cross * next);
+    }
+    out.precision = SparseMatrix(d, d);
+    out.precision.setFromTriplets(entries.begin(), entries.end());
+  }
+  return out;
 }
 
 ScaleParameter scale_parameter(const Prior& prior) {
   if (std::holds_alternative<Isotropic>(prior)) return {std::string(variance_name)};
+  if (const auto* p = std::get_if<IntrinsicField>(&prior))
+    return {precision_name, -1.0, {}, p->kind == FieldKind::rw2 ? -0.5 : 0.0};
   const auto* p = std::get_if<Additive>(&prior);
   if (p == nullptr || p->process || !p->random.empty() || !has_scale(p->fixed)) return {};
   ScaleParameter out{scale_name, 2.0};

@@ -33,6 +33,19 @@ using ParameterGradient = std::map<std::string, double, std::less<>>;
 /// That matrix, exactly symmetric; a covariance that was given is shared, not copied. Cost of a kernel matrix.
 [[nodiscard]] SharedMatrix dense_covariance(const Prior& prior, int threads);
 
+/// Sigma^-1 = Q where it is sparse.
+struct KnownPrecision {
+  SparseMatrix precision;        ///< Q, both halves.
+  Matrix constraints = {};       ///< C, k x D: w - mean is held to C (w - mean) = 0. Empty: nothing is held.
+  double log_determinant = 0.0;  ///< Of Q where it is not zero.
+  Index improper = 0;            ///< Directions that neither Q nor C says anything about.
+};
+/// For fields, weights that are independent or in small blocks, and no Gaussian factor; nothing for other priors. A
+/// given precision costs a sparse factorisation.
+[[nodiscard]] std::optional<KnownPrecision> prior_precision(const Prior& prior);
+/// Whether the prior is known by its precision alone.
+[[nodiscard]] bool has_only_precision(const Prior& prior);
+
 /// Bytes of its numbers.
 [[nodiscard]] double bytes_of(const Prior& prior);
 
@@ -51,6 +64,7 @@ struct ScaleParameter {
   std::string name;                   ///< Empty if there is none.
   double power = 1.0;                 ///< d Sigma_jj / d log(parameter) = power Sigma_jj,
   std::vector<Index> untouched = {};  ///< but 0 for these.
+  double beside = 0.0;                ///< What improper directions add to the gradient.
 };
 [[nodiscard]] ScaleParameter scale_parameter(const Prior& prior);
 /// Whether there are parameters on which the entries of Sigma depend one by one.

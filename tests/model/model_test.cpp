@@ -49,7 +49,7 @@ TEST(Model, ComplainsWithPlaceAndValue) {
   m.prior = NoGaussian{0};
   EXPECT_NE(complaint(m).find("dimension 0"), std::string::npos);
   m.prior = SparsePrecision{Vector::Zero(2), SparseMatrix(2, 2)};
-  EXPECT_NE(complaint(m).find("not available yet"), std::string::npos);
+  EXPECT_NE(complaint(m).find("not positive definite"), std::string::npos);
   m = small();
   m.offset = Vector::Zero(2);
   EXPECT_NE(complaint(m).find("offset has 2"), std::string::npos);

@@ -1,0 +1,289 @@
+#include "gaussian/sparse_core.hpp"
+
+#include "base/parallel_blocks.hpp"
+#include "gaussian/sparse_law.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <stdexcept>
+#include <utility>
+
+namespace gaussmith {
+
+namespace {
+
+/// Columns of a pattern handled by one task.
+constexpr Index column_block = 4096;
+/// A pivot this small beside its diagonal entry is rounding of zero, where only the sites hold some direction.
+constexpr double singular_pivot = 1e-14;
+/// Pivots from which on solves are refined.
+constexpr double safe_pivot = 1e-6;
+/// An intrinsic field alone is factorised with this share of its diagonal added: its variances only start searches.
+constexpr double ridge = 1e-6;
+
+template <class Number>
+std::size_t at(Number n) {
+  return static_cast<std::size_t>(n);
+}
+
+}  // namespace
+
+SparseMatrix sparse_rows(const Design& design) {
+  const DesignEntries stored = design.entries();
+  SparseMatrix rows;
+  if (stored.sparse != nullptr) {
+    rows = *stored.sparse;
+  } else if (stored.dense != nullptr) {
+    rows = stored.dense->sparseView();
+  } else {
+    rows = SparseMatrix(design.rows(), design.rows());
+    rows.setIdentity();
+  }
+  rows.makeCompressed();
+  return rows;
+}
+
+RowPairs::RowPairs(SparseMatrix rows, const SymmetricPattern& pattern) : rows_(std::move(rows)) {
+  rows_.makeCompressed();
+  begin_.assign(at(pattern.size) + 1, 0);
+  const int* column = rows_.innerIndexPtr();
+  for (Index k = 0; k < rows_.nonZeros(); ++k) ++begin_[at(column[k]) + 1];
+  for (std::size_t j = 0; j + 1 < begin_.size(); ++j) begin_[j + 1] += begin_[j];
+  row_.resize(at(rows_.nonZeros()));
+  place_.resize(row_.size());
+  std::vector<int> next(begin_.begin(), begin_.end() - 1);
+  for (Index n = 0; n < rows_.rows(); ++n)
+    for (int k = rows_.outerIndexPtr()[n]; k < rows_.outerIndexPtr()[n + 1]; ++k) {
+      const int to = next[at(column[k])]++;
+      row_[at(to)] = static_cast<int>(n);
+      place_[at(to)] = k;
+    }
+}
+
+void RowPairs::add_gram(const Vector& weights, const SymmetricPattern& pattern, std::vector<double>& entries,
+                        int threads) const {
+  const int* column = rows_.innerIndexPtr();
+  const double* value = rows_.valuePtr();
+  const int* end_of = rows_.outerIndexPtr() + 1;
+  parallel_blocks(pattern.size, column_block, threads, [&](Index begin, Index end) {
+    Vector sums = Vector::Zero(pattern.size);
+    for (Index j = begin; j < end; ++j) {
+      // Rows have their columns ascending: what follows entry j joins it with later weights.
+      for (int k = begin_[at(j)]; k < begin_[at(j) + 1]; ++k) {
+        const int n = row_[at(k)];
+        const double scaled = weights(n) * value[place_[at(k)]];
+        for (int other = place_[at(k)]; other < end_of[n]; ++other) sums(column[other]) += scaled * value[other];
+      }
+      for (int k = pattern.begin[at(j)]; k < pattern.begin[at(j) + 1]; ++k) {
+        double& sum = sums(pattern.row[at(k)]);
+        entries[at(k)] += sum;
+        sum = 0.0;
+      }
+    }
+  });
+}
+
+Vector RowPairs::quadratic_forms(const SymmetricPattern& pattern, const std::vector<double>& z) const {
+  const int* column = rows_.innerIndexPtr();
+  const double* value = rows_.valuePtr();
+  const int* end_of = rows_.outerIndexPtr() + 1;
+  Vector out = Vector::Zero(rows_.rows());
+  Vector of_column = Vector::Zero(pattern.size);
+  for (Index j = 0; j < pattern.size; ++j) {
+    for (int k = pattern.begin[at(j)]; k < pattern.begin[at(j) + 1]; ++k) of_column(pattern.row[at(k)]) = z[at(k)];
+    for (int k = begin_[at(j)]; k < begin_[at(j) + 1]; ++k) {
+      const int n = row_[at(k)];
+      const int own = place_[at(k)];
+      double sum = 0.5 * value[own] * of_column(j);
+      for (int other = own + 1; other < end_of[n]; ++other) sum += value[other] * of_column(column[other]);
+      out(n) += 2.0 * value[own] * sum;
+    }
+  }
+  return out;
+}
+
+SparseCore::SparseCore(std::shared_ptr<PriorGeometry> geometry, const Vector& offset)
+    : GaussianCore(std::move(geometry), offset) {
+  std::optional<KnownPrecision> known = prior_precision(geometry_->prior());
+  if (!known) throw std::logic_error("the sparse form needs a sparse prior precision");
+  prior_ = std::move(*known);
+  SparseMatrix rows = sparse_rows(geometry_->design());
+  SymmetricPattern pattern = gram_pattern(prior_.precision, &rows);
+  pairs_ = std::make_shared<const RowPairs>(std::move(rows), pattern);
+  prior_entries_.assign(pattern.row.size(), 0.0);
+  for (Index j = 0; j < pattern.size; ++j) {
+    // Q by columns is Q by rows; both ascend.
+    SparseMatrix::InnerIterator it(prior_.precision, j);
+    for (int k = pattern.begin[at(j)]; k < pattern.begin[at(j) + 1]; ++k) {
+      while (it && it.col() < pattern.row[at(k)]) ++it;
+      if (it && it.col() == pattern.row[at(k)]) prior_entries_[at(k)] = it.value();
+    }
+  }
+  gaussian_ = std::make_shared<SparseGaussian>(
+      SparseGaussian{std::make_shared<SparseCholesky>(std::move(pattern)), HeldDirections(Matrix(), {})});
+}
+
+std::vector<double> SparseCore::entries_at(const Vector& precision) const {
+  std::vector<double> entries = prior_entries_;
+  pairs_->add_gram(precision, gaussian_->factor->pattern(), entries, geometry_->threads());
+  return entries;
+}
+
+bool SparseCore::factorise(const Vector& precision) {
+  selected_.reset();
+  entries_ = entries_at(precision);
+  // Laws keep what they were made of.
+  const bool lent = gaussian_.use_count() > 1;
+  auto factor = lent ? gaussian_->factor->clone() : gaussian_->factor;
+  if (!factor->factorise(entries_)) {
+    if (lent) gaussian_ = std::make_shared<SparseGaussian>(SparseGaussian{factor, HeldDirections(Matrix(), {})});
+    return false;
+  }
+  const bool open = prior_.improper > 0 || prior_.constraints.rows() > 0;
+  gaussian_ = std::make_shared<SparseGaussian>(
+      SparseGaussian{factor, HeldDirections(prior_.constraints, [&](Matrix& b) { factor->solve(b); })});
+  return !open || factor->smallest_pivot() > singular_pivot;
+}
+
+const std::vector<double>& SparseCore::selected() const {
+  if (!selected_) selected_ = gaussian_->factor->selected_inverse();
+  return *selected_;
+}
+
+Vector SparseCore::row_variances(const SparseGaussian& gaussian, const std::vector<double>& selected) const {
+  Vector out = pairs_->quadratic_forms(gaussian.factor->pattern(), selected);
+  if (gaussian.held.any()) out -= (pairs_->rows() * gaussian.held.lost_root()).rowwise().squaredNorm();
+  return out;
+}
+
+void SparseCore::find_variances(Vector& variance, Vector& share) {
+  variance = row_variances(*gaussian_, selected());
+  share = Vector::Ones(rows()) - sites().precision.cwiseProduct(variance);
+}
+
+Vector SparseCore::prior_variances() const {
+  if (!prior_variances_) {
+    if (!has_only_precision(geometry_->prior())) {
+      prior_variances_ = geometry_->row_variances();
+    } else {
+      const auto factor = gaussian_->factor->clone();
+      std::vector<double> entries = prior_entries_;
+      if (prior_.constraints.rows() > 0) {
+        const SymmetricPattern& pattern = factor->pattern();
+        for (Index j = 0; j < pattern.size; ++j) {
+          double& diagonal = entries[at(pattern.begin[at(j)])];
+          diagonal += ridge * (diagonal > 0.0 ? diagonal : 1.0);
+        }
+      }
+      if (!factor->factorise(entries)) throw std::logic_error("a prior precision could not be factorised");
+      const SparseGaussian alone{factor, HeldDirections(prior_.constraints, [&](Matrix& b) { factor->solve(b); })};
+      prior_variances_ = row_variances(alone, factor->selected_inverse()).cwiseMax(0.0);
+    }
+  }
+  return *prior_variances_;
+}
+
+Vector SparseCore::solve(const Vector& b) const {
+  const SparseCholesky& factor = *gaussian_->factor;
+  Vector x = b;
+  factor.solve(x);
+  if (factor.smallest_pivot() < safe_pivot) {
+    const Vector hx = pairs_->rows() * x;
+    Vector residual = b - prior_.precision * x - pairs_->rows().transpose() * sites().precision.cwiseProduct(hx);
+    factor.solve(residual);
+    x += residual;
+  }
+  gaussian_->held.hold(Eigen::Map<Matrix>(x.data(), x.size(), 1));
+  return x;
+}
+
+LatentPoint SparseCore::point(Vector coordinates) const {
+  Vector eta = prior_mean_ + pairs_->rows() * coordinates;
+  return {std::move(coordinates), std::move(eta)};
+}
+
+LatentPoint SparseCore::mean(const Vector& shift, const SolveGoal& /*goal*/) const {
+  const Vector pull = shift - sites().precision.cwiseProduct(prior_mean_);
+  return point(solve(pairs_->rows().transpose() * pull));
+}
+
+LogDeterminant SparseCore::half_log_det() const {
+  const double free = static_cast<double>(prior_.improper) * std::log(2.0 * std::numbers::pi);
+  const double sites = gaussian_->factor->log_determinant() + gaussian_->held.log_determinant();
+  return {0.5 * (sites - prior_.log_determinant - free)};
+}
+
+Vector SparseCore::covariance_times(const Vector& x) const {
+  return pairs_->rows() * solve(pairs_->rows().transpose() * x);
+}
+
+LatentPoint SparseCore::centre() const { return {Vector::Zero(pairs_->rows().cols()), prior_mean_}; }
+
+double SparseCore::inner(const LatentPoint& a, const LatentPoint& b) const {
+  return a.coordinates.dot(prior_.precision * b.coordinates);
+}
+
+double SparseCore::slope(const LatentPoint& from, const LatentPoint& to, const Vector& site_gradient) const {
+  Vector gradient = pairs_->rows().transpose() * site_gradient - prior_.precision * from.coordinates;
+  gaussian_->held.project(gradient);
+  return gradient.dot(to.coordinates - from.coordinates);
+}
+
+Vector SparseCore::dual(const LatentPoint& at) const { return sites().shift - sites().precision.cwiseProduct(at.eta); }
+
+Matrix SparseCore::covariance_weights(const LatentPoint& /*at*/, const Vector& /*implicit*/) const {
+  throw std::logic_error("priors of the sparse form have no parameters of single entries");
+}
+
+RoundingError SparseCore::rounding_error(const LatentPoint& at_mean) {
+  const RowMarginals q = marginals(at_mean);
+  const SymmetricPattern& pattern = gaussian_->factor->pattern();
+  const std::vector<double>& z = selected();
+  const Vector size = at_mean.coordinates.cwiseAbs();
+  const SparseMatrix rows = pairs_->rows().cwiseAbs();
+  // What the gradient H'a - Q (w - mean) is a sum of, and eta.
+  const Vector terms = rows.transpose() * q.dual.cwiseAbs() + prior_.precision.cwiseAbs() * size;
+  const Vector eta_error = eta_rounding(at_mean) + rounding_unit * (rows * size);
+  double growth = 0.0;
+  double slope = 0.0;
+  for (Index j = 0; j < pattern.size; ++j) {
+    const std::size_t diagonal = at(pattern.begin[at(j)]);
+    growth += std::abs(entries_[diagonal]) * z[diagonal];
+    slope += terms(j) * terms(j) * z[diagonal];
+  }
+  slope = rounding_unit * std::sqrt(slope);
+  const auto tau = sites().precision.array().abs();
+  const double blurred = std::sqrt((tau * eta_error.array().square()).sum()) +
+                         (shift_rounding(at_mean).array() * q.variance.array().sqrt()).matrix().norm();
+  RoundingError out;
+  out.variance = rounding_unit * growth;
+  out.mean = slope + blurred + largest_ratio(eta_error, q.variance.cwiseSqrt());
+  out.log_evidence = 0.5 * rounding_unit * growth + q.dual.cwiseProduct(eta_error).norm() + 0.5 * blurred * blurred +
+                     0.5 * slope * slope + rounding_unit * std::abs(prior_.log_determinant);
+  out.gradient =
+      std::sqrt(std::abs(inner(at_mean, at_mean))) * out.mean + out.variance * (tau * q.variance.array()).sum();
+  out.gradient = std::max(out.gradient, 2.0 * out.log_evidence);
+  return out;
+}
+
+std::unique_ptr<PosteriorLaw> SparseCore::law(const LatentPoint& at_mean) const {
+  const SymmetricPattern& pattern = gaussian_->factor->pattern();
+  const std::vector<double>& z = selected();
+  SparseLaw::Known known{Vector(pattern.size), Vector::Zero(pattern.size)};
+  for (Index j = 0; j < pattern.size; ++j) {
+    const int first = pattern.begin[at(j)];
+    known.variance(j) = z[at(first)];
+    if (first + 1 < pattern.begin[at(j) + 1] && pattern.row[at(first + 1)] == j + 1)
+      known.neighbour(j) = z[at(first + 1)];
+  }
+  if (gaussian_->held.any()) {
+    const Matrix& lost = gaussian_->held.lost_root();
+    known.variance -= lost.rowwise().squaredNorm();
+    const Index rest = pattern.size - 1;
+    known.neighbour.head(rest) -= lost.topRows(rest).cwiseProduct(lost.bottomRows(rest)).rowwise().sum();
+  }
+  return std::make_unique<SparseLaw>(geometry_, gaussian_, std::move(known), at_mean.coordinates, sites().precision);
+}
+
+}  // namespace gaussmith
