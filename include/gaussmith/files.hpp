@@ -65,7 +65,7 @@ struct ResultContent {
   const PredictionRequest* prediction = nullptr;
   const LearnReport* learning = nullptr;
   const Integrated* integration = nullptr;  ///< Its averages stand in for those of the posterior.
-  bool leave_one_out = false;               ///< Add leave-one-out predictions.
+  bool leave_one_out = false;               ///< Add leave-one-out predictions, averaged where the integration has them.
   std::optional<double> seconds = {};       ///< Whole run; the report's own by default.
   std::vector<std::string> warnings = {};   ///< Besides those of the report.
   std::vector<std::string> notes = {};      ///< What was done to the data: codings, defaults.

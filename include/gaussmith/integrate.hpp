@@ -4,6 +4,7 @@
 
 #include "gaussmith/learn.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct IntegrateOptions {
   IntegrationDesign design = IntegrationDesign::automatic;
   double fineness = 1.0;  ///< Divides the step of the grid: 2 takes 2^d times the fits, to see what is left to gain.
   int max_fits = 2000;    ///< The grid stops here with a warning, the most likely points first.
+  bool leave_one_out = false;  ///< Also what every row is given the others; costs what Posterior::leave_one_out does.
 };
 
 /// One point: its fit and its share.
@@ -46,6 +48,7 @@ struct IntegrationReport {
   std::vector<std::string> warnings;
   int fits = 0;            ///< All of them, those that found the axes included.
   int failed = 0;          ///< Fits that did not converge; their points are left out.
+  int cut_off = 0;         ///< Fits ended at a limit of iterations before they converged, looks at bounds included.
   int negligible = 0;      ///< Points left out because all of them together have next to no weight.
   double effective = 0.0;  ///< 1 / sum of squared weights.
   /// Every parameter has a hyperprior, so that log_evidence is one. Otherwise it is the log of the integral of the
@@ -61,6 +64,10 @@ struct Integrated {
   std::vector<IntegratedParameter> parameters;
   Marginals latent;   ///< Moments of eta at the model's rows, by the law of total variance.
   Marginals weights;  ///< The same of w.
+  /// Every row seen from the others, where asked for. A row's own response has weighed the points too, so that without
+  /// it point k weighs w_k / p_k(y_n | others): 1 / p(y_n | others) = sum w_k / p_k(y_n | others). NaN for a row that
+  /// is no distribution at some point.
+  std::optional<LeaveOneOut> left_out = {};
   IntegrationReport report;
 
   [[nodiscard]] Prediction predict(const PredictionPoints& points, int threads = 1) const;

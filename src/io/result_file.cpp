@@ -128,6 +128,17 @@ Json random_effects(const std::vector<GroupEffects>& groups) {
   return out;
 }
 
+/// Which fields of the result are averages over the points; the others are those of the fit at the mode.
+Json averaged_fields(const Json& result, bool left_out) {
+  Json out = Json::array();
+  for (const char* name : {"weights", "latent", "prediction", "coefficients", "random", "leave_one_out", "training"}) {
+    if (result.contains(name) && (left_out || std::string_view(name) != "leave_one_out")) {
+      out.push_back(name);
+    }
+  }
+  return out;
+}
+
 Json integration(const Integrated& integrated, bool one_block) {
   Json out;
   out["points"] = Json::array();
@@ -156,6 +167,7 @@ Json integration(const Integrated& integrated, bool one_block) {
   out["message"] = report.message;
   out["fits"] = report.fits;
   out["failed"] = report.failed;
+  out["cut_off"] = report.cut_off;
   out["effective"] = report.effective;
   return out;
 }
@@ -235,7 +247,8 @@ std::string result_json(const Posterior& posterior, const ResultContent& content
                      {"skipped", report.skipped},       {"negative_precisions", report.negative_precisions},
                      {"mean_error", report.mean_error}, {"variance_error", report.variance_error}};
   if (content.leave_one_out && usable) {
-    out["leave_one_out"] = leave_one_out_json(posterior.leave_one_out());
+    out["leave_one_out"] = leave_one_out_json(
+        integrated != nullptr && integrated->left_out ? *integrated->left_out : posterior.leave_one_out());
   }
   if (content.training != nullptr) {
     out["training"] = training_json(*content.training);
@@ -246,6 +259,8 @@ std::string result_json(const Posterior& posterior, const ResultContent& content
   }
   if (integrated != nullptr) {
     out["integration"] = integration(*integrated, posterior.model().sites.size() == 1);
+    out["integration"]["averaged"] = averaged_fields(out, integrated->left_out.has_value());
+    out["integration"]["at_mode"] = {"log_evidence", "evidence_kind", "parameters", "gradient"};
   }
   std::vector<std::string> notes = content.notes;
   notes.insert(notes.end(), report.notes.begin(), report.notes.end());

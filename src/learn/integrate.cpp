@@ -113,8 +113,9 @@ class Integration {
   }
 
   void keep(const Vector& place, const IntegrationFit& fit, double log_share) {
-    samples_.push_back(
-        {place, fit.log_density, log_share, fit.posterior.fitted(), fit.posterior.latent(), fit.posterior.weights()});
+    samples_.push_back({place, fit.log_density, log_share, fit.posterior.fitted(), fit.posterior.latent(),
+                        fit.posterior.weights(),
+                        options_.leave_one_out ? std::optional(fit.posterior.leave_one_out()) : std::nullopt});
   }
 
   /// Whether the place lies in the box; if not, remembers how little the density has fallen at the bounds in the way.
@@ -249,6 +250,7 @@ class Integration {
   Integrated finish() {
     out_.report.fits = target_.fits();
     out_.report.failed = target_.failures();
+    out_.report.cut_off = target_.cut_off();
     out_.report.proper = target_.proper();
     if (stopped_) {
       out_.report.status = Status::stopped;
@@ -258,6 +260,10 @@ class Integration {
       out_.report.warnings.push_back(
           fmt::format("{} of {} fits of the integration failed and were left out; the last: {}", out_.report.failed,
                       out_.report.fits, target_.failure()));
+    if (out_.report.cut_off > 0)
+      out_.report.warnings.push_back(fmt::format(
+          "{} of {} fits of the integration were cut off at {} iterations, before they converged, and were left out",
+          out_.report.cut_off, out_.report.fits, target_.most_iterations()));
     const bool any = dimension_ > 0;
     summarise_integration(std::move(samples_), target_,
                           any ? Vector(smoothing_ * axes_.root.rowwise().norm()) : Vector(), negligible_weight, out_);

@@ -57,6 +57,13 @@ void summarise_integration(std::vector<IntegrationSample> samples, const Integra
   const double total = weights.sum();
   out.log_evidence = largest + std::log(total);
 
+  // All points: a light one where a row is unlikely weighs more without it.
+  if (samples.front().left_out) {
+    std::vector<const LeaveOneOut*> parts;
+    for (const IntegrationSample& sample : samples) parts.push_back(&*sample.left_out);
+    out.left_out = mixture_left_out(parts, weights / total);
+  }
+
   Index kept = weights.size();
   for (double rest = weights(kept - 1); kept > 1 && rest <= negligible * total; rest += weights(kept - 1)) --kept;
   out.report.negligible = static_cast<int>(weights.size() - kept);

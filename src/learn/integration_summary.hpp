@@ -4,6 +4,7 @@
 #include "gaussmith/integrate.hpp"
 #include "learn/integration_target.hpp"
 
+#include <optional>
 #include <vector>
 
 namespace gaussmith {
@@ -15,6 +16,7 @@ struct IntegrationSample {
   double log_share;
   FittedGaussian fitted;
   Marginals latent, weights;
+  std::optional<LeaveOneOut> left_out;
 };
 
 /// Fills points, evidence, moments and the posteriors of the parameters. `breadth` is for each parameter the standard

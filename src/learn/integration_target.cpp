@@ -17,8 +17,10 @@ namespace {
 /// An evidence that is uncertain by less than this weighs its point well enough.
 constexpr double usable_error = 1e-3;
 
-/// Fits that take more steps than this are far from where the parameters can be.
-constexpr int most_iterations = 150;
+/// Fits that take more steps than this, and than a few times those at the mode, are far from where the parameters can
+/// be.
+constexpr int least_limit = 150;
+constexpr int times_mode = 4;
 
 /// The model that learning began with: its values decide how wide the default bounds are.
 Model initial_model(const Learned& learned) {
@@ -38,7 +40,10 @@ bool usable(const Posterior& posterior) {
 }  // namespace
 
 IntegrationTarget::IntegrationTarget(const Learned& learned, const LearnOptions& options, const Run& run)
-    : mode_fit_(learned.posterior), run_(run), free_(free_parameters(initial_model(learned), options)) {
+    : mode_fit_(learned.posterior),
+      run_(run),
+      most_iterations_(std::max(least_limit, times_mode * learned.posterior.report().iterations)),
+      free_(free_parameters(initial_model(learned), options)) {
   run_.progress = {};
   run_.warm_start = nullptr;
   run_.substitutes = false;
@@ -60,13 +65,15 @@ std::optional<IntegrationFit> IntegrationTarget::fit(const Vector& place) {
   Run run = run_;
   const bool from_last = last_ && (last_place_ - place).squaredNorm() < (mode_ - place).squaredNorm();
   run.warm_start = from_last ? &*last_ : &mode_fit_;
-  run.progress = [steps = 0](const Iteration&) mutable {
-    return ++steps < most_iterations ? Next::proceed : Next::accept;
+  run.progress = [steps = 0, most = most_iterations_](const Iteration&) mutable {
+    return ++steps < most ? Next::proceed : Next::accept;
   };
   try {
     Posterior posterior = infer_valid(mode_fit_.model().with_parameters(values(place)), mode_fit_.method(), run);
-    if (posterior.report().status == Status::stopped)
-      return fail(fmt::format("no convergence within {} iterations", most_iterations));
+    if (posterior.report().status == Status::stopped) {
+      ++cut_off_;
+      return fail(fmt::format("no convergence within {} iterations", most_iterations_));
+    }
     if (!usable(posterior)) return fail(posterior.report().message);
     last_ = posterior;
     last_place_ = place;

@@ -48,6 +48,9 @@ class IntegrationTarget {
   [[nodiscard]] bool proper() const;
   [[nodiscard]] int fits() const { return fits_; }
   [[nodiscard]] int failures() const { return failures_; }
+  /// Fits that were ended at most_iterations(), probes included.
+  [[nodiscard]] int cut_off() const { return cut_off_; }
+  [[nodiscard]] int most_iterations() const { return most_iterations_; }
   [[nodiscard]] const std::string& failure() const { return failure_; }
 
  private:
@@ -57,13 +60,14 @@ class IntegrationTarget {
 
   Posterior mode_fit_;
   Run run_;
+  int most_iterations_;
   std::vector<FreeParameter> free_;
   std::vector<ParameterScale> scales_;
   Vector lower_, upper_, mode_;
   std::optional<Posterior> last_;
   Vector last_place_;
   std::string failure_;
-  int fits_ = 0, failures_ = 0;
+  int fits_ = 0, failures_ = 0, cut_off_ = 0;
 };
 
 }  // namespace gaussmith

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace gaussmith {
 
@@ -99,6 +100,40 @@ Vector mixture_log_density(const std::vector<Prediction>& parts, const Vector& w
   for (Index i = 0; i < y.size(); ++i) {
     const double largest = values.row(i).maxCoeff();
     out(i) = std::isfinite(largest) ? largest + std::log((values.row(i).array() - largest).exp().sum()) : largest;
+  }
+  return out;
+}
+
+LeaveOneOut mixture_left_out(const std::vector<const LeaveOneOut*>& parts, const Vector& weights) {
+  const Index rows = parts.front()->log_density.size();
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  LeaveOneOut out{{Vector::Constant(rows, none), Vector::Constant(rows, none)}, Vector::Constant(rows, none)};
+  std::vector<const LeaveOneOut*> heavy;
+  std::vector<double> log_weights;
+  for (std::size_t k = 0; k < parts.size(); ++k)
+    if (const double weight = weights(static_cast<Index>(k)); weight > 0.0) {
+      heavy.push_back(parts[k]);
+      log_weights.push_back(std::log(weight));
+    }
+  Vector shares(static_cast<Index>(heavy.size()));
+  for (Index n = 0; n < rows; ++n) {
+    for (Index k = 0; k < shares.size(); ++k)
+      shares(k) = log_weights[static_cast<std::size_t>(k)] - heavy[static_cast<std::size_t>(k)]->log_density(n);
+    if (!shares.allFinite()) continue;
+    const double largest = shares.maxCoeff();
+    shares = (shares.array() - largest).exp();
+    const double total = shares.sum();
+    out.log_density(n) = -largest - std::log(total);
+    double mean = 0.0;
+    for (Index k = 0; k < shares.size(); ++k)
+      mean += shares(k) / total * heavy[static_cast<std::size_t>(k)]->latent.mean(n);
+    double variance = 0.0;
+    for (Index k = 0; k < shares.size(); ++k) {
+      const Marginals& part = heavy[static_cast<std::size_t>(k)]->latent;
+      variance += shares(k) / total * (part.variance(n) + (part.mean(n) - mean) * (part.mean(n) - mean));
+    }
+    out.latent.mean(n) = mean;
+    out.latent.variance(n) = variance;
   }
   return out;
 }

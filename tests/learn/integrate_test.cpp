@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -217,6 +218,63 @@ TEST(Integrate, MomentsAreThoseOfTheParts) {
   const Prediction rows = integrated.predict_rows();
   EXPECT_LT((rows.latent_mean() - integrated.latent.mean).norm(), 1e-10);
   EXPECT_LT((rows.latent_variance() - integrated.latent.variance).norm(), 1e-10);
+}
+
+/// The model without one of its rows.
+Model without_row(const Model& model, Index row) {
+  const auto& process = std::get<GaussianProcess>(model.prior);
+  const Index n = model.rows();
+  Matrix x(n - 1, process.inputs.cols());
+  Vector y(n - 1);
+  for (Index i = 0; i < n - 1; ++i) {
+    x.row(i) = process.inputs->row(i + (i >= row ? 1 : 0));
+    y(i) = model.sites.front()->responses()(i + (i >= row ? 1 : 0));
+  }
+  Model out = model;
+  out.prior = GaussianProcess{x, process.kernel, process.mean};
+  out.sites = {observe("gaussian", y, {{"variance", one(0.2)}})};
+  return out;
+}
+
+TEST(Integrate, LeavesRowsOutOfTheWeightsOfThePointsToo) {
+  // Exact fits: a row left out is the integration of a model that never saw it.
+  const Model model = regression(12, 2);
+  const LearnOptions learning{
+      .fixed = {"kernel.signal_sd", "kernel.lengthscale[1]"},
+      .hyperpriors = {{"kernel.lengthscale[0]", {1.0, 1.0}}, {"sites[0].variance", {0.2, 1.0}}}};
+  const Learned learned = learn(model, Exact{}, learning);
+  const Integrated integrated = integrate(learned, {.learning = learning, .fineness = 2.0, .leave_one_out = true});
+  ASSERT_TRUE(integrated.left_out.has_value());
+  const LeaveOneOut at_mode = learned.posterior.leave_one_out();
+  double farthest = 0.0;
+  for (const Index row : {0, 4, 7, 11}) {
+    const Integrated rest =
+        integrate(learn(without_row(model, row), Exact{}, learning), {.learning = learning, .fineness = 2.0});
+    PredictionPoints points;
+    points.inputs = std::get<GaussianProcess>(model.prior).inputs->row(row);
+    const Prediction p = rest.predict(points);
+    const double log_density = p.log_density(model.sites.front()->responses().segment(row, 1))(0);
+    const double sd = std::sqrt(p.latent_variance()(0));
+    EXPECT_NEAR(integrated.left_out->log_density(row), log_density, 1e-3);
+    EXPECT_NEAR(integrated.left_out->latent.mean(row), p.latent_mean()(0), 1e-3 * sd);
+    EXPECT_NEAR(std::sqrt(integrated.left_out->latent.variance(row)), sd, 1e-3 * sd);
+    farthest = std::max(farthest, std::abs(at_mode.log_density(row) - log_density));
+  }
+  EXPECT_GT(farthest, 0.05);
+  EXPECT_FALSE(integrate(learned, {.learning = learning}).left_out.has_value());
+}
+
+TEST(Integrate, CountsFitsThatWereCutOff) {
+  // Steps of 2 % need some 700 iterations from anywhere but the learned point itself.
+  const Case c = two_parameters();
+  const Integrated integrated = integrate(learn(c.model, Ep{}, c.learning), {.learning = c.learning});
+  EXPECT_EQ(integrated.report.cut_off, 0);
+  const Ep slow{.mode = EpMode::parallel, .damping = 0.02, .max_iterations = 5000};
+  const Integrated cut = integrate(learn(c.model, slow, c.learning), {.learning = c.learning, .max_fits = 20});
+  EXPECT_GT(cut.report.cut_off, 0);
+  const auto& warnings = cut.report.warnings;
+  EXPECT_TRUE(std::any_of(warnings.begin(), warnings.end(),
+                          [](const std::string& w) { return w.find("cut off at") != std::string::npos; }));
 }
 
 TEST(Integrate, ParametersHaveTheirPosterior) {
