@@ -46,6 +46,14 @@ void require_free(const Model& model, const LearnOptions& options, const std::st
   }
 }
 
+/// Throws where the name is none of those that are known, with the one that is nearest.
+void require_known(const Assignment& setting, const std::vector<std::string>& known, std::string_view accepted) {
+  if (std::find(known.begin(), known.end(), setting.name) == known.end()) {
+    throw InvalidOption(fmt::format("--set {}={}: there is no option {}{}; accepted are {}", setting.name,
+                                    setting.value, setting.name, suggestion(setting.name, known), accepted));
+  }
+}
+
 }  // namespace
 
 std::vector<double> Assignment::numbers() const { return parse_numbers(value, option + " " + name); }
@@ -157,7 +165,13 @@ LearnOptions learn_options(const Model& model, const LearnArguments& arguments,
     }
   }
   options.restarts = arguments.restarts;
+  constexpr std::string_view accepted =
+      "learn.tolerance (> 0), learn.max_evaluations (a whole number >= 1), learn.restart_spread (> 0) and "
+      "learn.standard_errors (yes or no)";
   for (const Assignment& setting : settings) {
+    require_known(setting,
+                  {"learn.tolerance", "learn.max_evaluations", "learn.restart_spread", "learn.standard_errors"},
+                  accepted);
     if (setting.name == "learn.standard_errors" && (setting.value == "yes" || setting.value == "no")) {
       options.standard_errors = setting.value == "yes";
       continue;
@@ -170,10 +184,7 @@ LearnOptions learn_options(const Model& model, const LearnArguments& arguments,
     } else if (setting.name == "learn.restart_spread" && value > 0.0) {
       options.restart_spread = value;
     } else {
-      throw InvalidOption(
-          fmt::format("--set {}={}: accepted are learn.tolerance (> 0), learn.max_evaluations (a whole "
-                      "number >= 1), learn.restart_spread (> 0) and learn.standard_errors (yes or no)",
-                      setting.name, setting.value));
+      throw InvalidOption(fmt::format("--set {}={}: accepted are {}", setting.name, setting.value, accepted));
     }
   }
   return options;
@@ -181,7 +192,11 @@ LearnOptions learn_options(const Model& model, const LearnArguments& arguments,
 
 IntegrateOptions integrate_options(const LearnOptions& learning, const std::vector<Assignment>& settings) {
   IntegrateOptions options{.learning = learning};
+  constexpr std::string_view accepted =
+      "integrate.design (auto, grid or composite), integrate.fineness (0.1 to 100) and integrate.max_fits (a whole "
+      "number >= 1)";
   for (const Assignment& setting : settings) {
+    require_known(setting, {"integrate.design", "integrate.fineness", "integrate.max_fits"}, accepted);
     if (setting.name == "integrate.design" &&
         (setting.value == "auto" || setting.value == "grid" || setting.value == "composite")) {
       options.design = setting.value == "grid"        ? IntegrationDesign::grid
@@ -195,10 +210,7 @@ IntegrateOptions integrate_options(const LearnOptions& learning, const std::vect
     } else if (setting.name == "integrate.max_fits" && value >= 1.0 && value <= 1e9 && value == std::floor(value)) {
       options.max_fits = static_cast<int>(value);
     } else {
-      throw InvalidOption(fmt::format(
-          "--set {}={}: accepted are integrate.design (auto, grid or composite), integrate.fineness (0.1 to "
-          "100) and integrate.max_fits (a whole number >= 1)",
-          setting.name, setting.value));
+      throw InvalidOption(fmt::format("--set {}={}: accepted are {}", setting.name, setting.value, accepted));
     }
   }
   return options;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <limits>
 
@@ -49,8 +50,8 @@ std::string plural(std::int64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-std::string csv_text(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) {
+std::string csv_text(const std::string& text, char separator) {
+  if (text.find_first_of(std::string("\"\r\n") + separator) == std::string::npos) {
     return text;
   }
   std::string quoted = "\"";
@@ -58,6 +59,12 @@ std::string csv_text(const std::string& text) {
     quoted += c == '"' ? "\"\"" : std::string(1, c);
   }
   return quoted + "\"";
+}
+
+char separator_of(std::string_view file) {
+  std::string name(file);
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+  return name.ends_with(".tsv") || name.ends_with(".tab") ? '\t' : ',';
 }
 
 }  // namespace gaussmith::app

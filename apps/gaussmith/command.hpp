@@ -47,7 +47,11 @@ void add_common(CLI::App& app, CommonOptions& common, bool computes);
 [[nodiscard]] std::string one_line(std::string_view text);
 
 /// A cell of a CSV file, quoted where it must be.
-[[nodiscard]] std::string csv_text(const std::string& text);
+[[nodiscard]] std::string csv_text(const std::string& text, char separator = ',');
+
+/// What separates the cells of a table written to this file: a tab for .tsv and .tab, as tables of these names are
+/// read.
+[[nodiscard]] char separator_of(std::string_view file);
 
 /// "1 row", "7 rows".
 [[nodiscard]] std::string plural(std::int64_t count, std::string_view noun);

@@ -36,8 +36,7 @@ std::string to_text(const SavedPrediction& result, const SavedArguments& argumen
     out += fmt::format("{:<12}mean predictive variance {:.5g}\n", "Spread", *scores.mean_variance);
   }
   if (scores.errors) {
-    out += fmt::format("{:<12}Brier score {:.4f}, expected calibration error {:.4f}\n", "Calibration", *scores.brier,
-                       *scores.calibration_error);
+    out += fmt::format("{:<12}{}\n", "Calibration", calibration_line(scores));
     out +=
         fmt::format("  predicted P({})    rows   mean predicted   observed\n", result.model.coding.target.label(1.0));
     for (const ReliabilityBin& bin : scores.reliability) {
@@ -47,14 +46,7 @@ std::string to_text(const SavedPrediction& result, const SavedArguments& argumen
       }
     }
   } else if (!scores.coverage.empty()) {
-    out += fmt::format("{:<12}", "Coverage");
-    const char* separator = "";
-    for (const Coverage& interval : scores.coverage) {
-      out += fmt::format("{}{:.1f} % of the rows in the central {:.0f} % interval", separator, 100.0 * interval.share,
-                         100.0 * interval.level);
-      separator = ", ";
-    }
-    out += '\n';
+    out += fmt::format("{:<12}{}\n", "Coverage", calibration_line(scores));
   }
   return out;
 }

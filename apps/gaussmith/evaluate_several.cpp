@@ -127,6 +127,12 @@ std::string to_text(const std::vector<Judged>& all, const Judged& best, const st
     out += fmt::format("  {:<{}}  {} ({}, trained on {})\n", judged.file, width, score_line(judged.scores),
                        judged.method, plural(judged.coding.training_rows, "row"));
   }
+  for (const Judged& judged : all) {
+    const std::string line = calibration_line(judged.scores);
+    out += line.empty() ? ""
+                        : fmt::format("{}  {:<{}}  {}\n", &judged == all.data() ? "Calibration\n" : "", judged.file,
+                                      width, line);
+  }
   out +=
       fmt::format("{:<12}{}\n", "Differences", "of the total log predictive density to the best, and standard error");
   for (const Judged& judged : all) {
@@ -149,6 +155,10 @@ Outcome evaluate_several(const EvaluateArguments& arguments, const CommonOptions
   for (const std::string& file : arguments.models) {
     all.push_back(judge(file, arguments, common.threads, outcome));
     check_comparable(all.front(), all.back(), outcome.warnings);
+  }
+  if (arguments.saved.population &&
+      std::all_of(all.begin(), all.end(), [](const Judged& judged) { return judged.coding.groups.empty(); })) {
+    throw InvalidOption("--population: none of the models has effects of groups that could be left out");
   }
   const auto best = std::max_element(all.begin(), all.end(), [](const Judged& a, const Judged& b) {
     return a.log_density.sum() < b.log_density.sum();

@@ -16,6 +16,7 @@ struct EvaluateArguments {
   [[nodiscard]] SavedArguments with(const std::string& model) const {
     SavedArguments one = saved;
     one.model = model;
+    one.compared = models.size() > 1;
     return one;
   }
 };

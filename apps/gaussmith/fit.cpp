@@ -7,6 +7,7 @@
 #include "run_control.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -151,8 +152,9 @@ Fitted run_method(const Model& model, const Method& method, const FitArguments& 
   Run run = control.run();
   run.form = core_form(arguments.form);
   if (arguments.learn) {
-    const IntegrateOptions options =
+    IntegrateOptions options =
         integrate_options(learn_options(model, arguments.learning, settings.learning), settings.integration);
+    options.leave_one_out = arguments.leave_one_out;
     const int fits = arguments.integrate ? integration_fits(model, options) : 0;
     const bool table = arguments.problem.empty();
     fitted.learned =
@@ -174,13 +176,16 @@ Fitted run_method(const Model& model, const Method& method, const FitArguments& 
   return fitted;
 }
 
-std::optional<Scores> training_scores(const Posterior& posterior) {
+std::optional<Scores> training_scores(const Fitted& fitted) {
+  const Posterior& posterior = fitted.posterior();
   const Model& model = posterior.model();
   if (model.sites.size() != 1 || posterior.report().status == Status::numerical_failure) {
     return std::nullopt;
   }
   const Sites& block = model.sites.front();
-  return score(Prediction(posterior.latent(), block), block->responses());
+  const Integrated* integrated = fitted.integration();
+  return score(integrated != nullptr ? integrated->predict_rows() : Prediction(posterior.latent(), block),
+               block->responses());
 }
 
 /// Coefficients and effects of groups, where the model has them.
@@ -200,10 +205,12 @@ Effects find_effects(const Prepared& prepared, const Fitted& fitted, const FitAr
           group_effects(fitted.posterior(), prepared.coding)};
 }
 
-std::string coefficient_csv(const std::vector<Coefficient>& all) {
-  std::string out = "name,mean,sd,lower,upper,ratio\n";
+std::string coefficient_csv(const std::vector<Coefficient>& all, char separator) {
+  const std::string between(1, separator);
+  std::string out = fmt::format("{}\n", fmt::join({"name", "mean", "sd", "lower", "upper", "ratio"}, between));
   for (const Coefficient& c : all) {
-    out += fmt::format("{},{},{},{},{},{}\n", csv_text(c.name), c.mean, c.sd, c.lower, c.upper,
+    out += fmt::format("{}{}{}{}{}\n", csv_text(c.name, separator), between,
+                       fmt::join({c.mean, c.sd, c.lower, c.upper}, between), between,
                        c.ratio ? fmt::format("{}", *c.ratio) : "");
   }
   return out;
@@ -231,6 +238,38 @@ std::string noise_warning(const Posterior& posterior, const FitArguments& argume
       "standard "
       "deviations and the evidence rest on that; use --learn or --set likelihood.variance",
       seen, assumed);
+}
+
+/// Groups with one row a level beside a noise that is learned too: what belongs to which, the data cannot say.
+std::vector<std::string> level_warnings(const Prepared& prepared, const Fitted& fitted) {
+  const LearnReport* learning = fitted.learning();
+  const Model& model = prepared.model;
+  const bool counted_alike = model.weights.size() == 0 || (model.weights.array() == 1.0).all();
+  if (learning == nullptr || prepared.coding.groups.empty() || !counted_alike) {
+    return {};
+  }
+  const auto is_free = [&](std::string_view start) -> const LearnedParameter* {
+    for (const LearnedParameter& parameter : learning->parameters) {
+      if (!parameter.fixed && parameter.name.starts_with(start)) {
+        return &parameter;
+      }
+    }
+    return nullptr;
+  };
+  const LearnedParameter* noise = is_free("sites[0].");
+  std::vector<std::string> out;
+  for (std::size_t t = 0; t < prepared.coding.groups.size() && noise != nullptr; ++t) {
+    const GroupCoding& group = prepared.coding.groups[t];
+    const LearnedParameter* spread = is_free(fmt::format("random[{}].sd", t));
+    if (spread == nullptr || !group.intercept || static_cast<Index>(group.levels.size()) != model.rows()) {
+      continue;
+    }
+    out.push_back(
+        fmt::format("every row has a level of its own in ({}): {} and likelihood.{} cannot be told apart, and how the "
+                    "variance is split between them means nothing; leave the term out or --fix one of them",
+                    group.term, spread->name, noise->name.substr(std::string_view("sites[0].").size())));
+  }
+  return out;
 }
 
 /// Exit code, notes and warnings; the output comes later.
@@ -270,7 +309,7 @@ std::string to_json(const Prepared& prepared, const Fitted& fitted, const FitArg
   content.seconds = fitted.seconds;
   content.warnings = prepared.warnings;
   content.notes = prepared.notes;
-  const std::optional<Scores> training = training_scores(fitted.posterior());
+  const std::optional<Scores> training = training_scores(fitted);
   content.training = training ? &*training : nullptr;
   return result_json(fitted.posterior(), content);
 }
@@ -282,10 +321,13 @@ std::string to_text(FitSummary summary, const Fitted& fitted, const FitArguments
   summary.posterior = &fitted.posterior();
   summary.learning = fitted.learning();
   summary.integration = fitted.integration();
-  summary.training = training_scores(fitted.posterior());
+  summary.training = training_scores(fitted);
   summary.seconds = fitted.seconds;
   if (arguments.leave_one_out && fitted.usable()) {
-    summary.leave_one_out = fitted.posterior().leave_one_out().log_density;
+    const Integrated* integrated = fitted.integration();
+    summary.leave_one_out = integrated != nullptr && integrated->left_out
+                                ? integrated->left_out->log_density
+                                : fitted.posterior().leave_one_out().log_density;
   }
   summary.saved = fitted.usable() ? arguments.save : std::string();
   return summarise(summary);
@@ -315,6 +357,9 @@ Outcome run_fit(FitArguments arguments, const CommonOptions& common) {
     if (std::string warning = noise_warning(fitted.posterior(), arguments, settings); !warning.empty()) {
       prepared.warnings.push_back(std::move(warning));
     }
+    for (std::string& warning : level_warnings(prepared, fitted)) {
+      prepared.warnings.push_back(std::move(warning));
+    }
   }
   Outcome outcome = judge(prepared, fitted);
   stop_if_interrupted();
@@ -328,7 +373,7 @@ Outcome run_fit(FitArguments arguments, const CommonOptions& common) {
   outcome.output = common.json ? to_json(prepared, fitted, arguments, effects)
                                : to_text(prepared.summary, fitted, arguments, effects);
   if (!arguments.coefficients.empty()) {
-    const std::string table = coefficient_csv(effects.coefficients);
+    const std::string table = coefficient_csv(effects.coefficients, separator_of(arguments.coefficients));
     begin_writing();
     write_file(arguments.coefficients, table);
   }

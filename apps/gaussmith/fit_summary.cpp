@@ -17,6 +17,7 @@ constexpr int label_width = 12;
 constexpr std::size_t most_coefficients = 200;
 constexpr std::size_t most_parameters = 40;
 constexpr std::size_t most_names = 8;
+constexpr std::size_t most_levels = 6;
 
 void line(std::string& out, std::string_view label, std::string_view text) {
   if (!text.empty()) {
@@ -140,8 +141,20 @@ std::string feature_of(const FitSummary& summary, const std::string& parameter) 
   return index < summary.feature_names.size() ? summary.feature_names[index] : std::string();
 }
 
+/// A number of the sites that nobody gave and nothing learns, such as an exposure of 1: no news.
+bool is_untouched_default(const Model& model, const Parameter& parameter) {
+  if (parameter.learnable || !parameter.name.starts_with("sites[")) {
+    return false;
+  }
+  const auto close = parameter.name.find("].");
+  const auto block = static_cast<std::size_t>(std::stoul(parameter.name.substr(6)));
+  const SiteArgumentInfo* info = find_argument(*model.sites[block], parameter.name.substr(close + 2));
+  return info != nullptr && !info->required && parameter.value == info->default_value;
+}
+
 std::string parameter_table(const FitSummary& summary) {
-  const auto all = summary.posterior->model().parameters();
+  auto all = summary.posterior->model().parameters();
+  std::erase_if(all, [&](const Parameter& p) { return is_untouched_default(summary.posterior->model(), p); });
   std::map<std::string, const LearnedParameter*, std::less<>> learned;
   if (summary.learning != nullptr) {
     for (const auto& parameter : summary.learning->parameters) {
@@ -225,6 +238,32 @@ std::string coefficient_table(const FitSummary& summary) {
   return out;
 }
 
+/// The effects of the first levels: mean and standard deviation.
+std::string level_table(const GroupEffects& group) {
+  std::size_t width = 12;
+  const std::size_t shown = group.levels.size() > most_levels + 1 ? most_levels : group.levels.size();
+  for (std::size_t i = 0; i < shown; ++i) {
+    width = std::max(width, std::min<std::size_t>(28, group.levels[i].size()));
+  }
+  std::string out = fmt::format("  {:<{}}", "", width);
+  for (const auto& effect : group.effects) {
+    out += fmt::format(" {:>11} {:>10}", effect.name.size() > 11 ? "slope" : effect.name, "sd");
+  }
+  out += '\n';
+  for (std::size_t i = 0; i < shown; ++i) {
+    out += fmt::format("  {:<{}}", group.levels[i], width);
+    for (const auto& effect : group.effects) {
+      const auto level = static_cast<Index>(i);
+      out += fmt::format(" {:>11.4g} {:>10.3g}", effect.levels.mean(level), std::sqrt(effect.levels.variance(level)));
+    }
+    out += '\n';
+  }
+  if (shown < group.levels.size()) {
+    out += fmt::format("  ... and {} more (all with --json)\n", group.levels.size() - shown);
+  }
+  return out;
+}
+
 std::string group_table(const FitSummary& summary) {
   std::string out;
   for (const GroupEffects& group : summary.groups) {
@@ -233,6 +272,9 @@ std::string group_table(const FitSummary& summary) {
     for (const auto& effect : group.effects) {
       text += fmt::format(", {} sd {:.5g}", effect.name, effect.sd);
     }
+    if (summary.integration != nullptr) {
+      text += " (learned)";
+    }
     if (const auto* prior = std::get_if<Additive>(&summary.posterior->model().prior)) {
       const auto term = static_cast<std::size_t>(&group - summary.groups.data());
       if (const auto& correlation = prior->random[term].correlation) {
@@ -240,6 +282,7 @@ std::string group_table(const FitSummary& summary) {
       }
     }
     line(out, out.empty() ? "Groups" : "", text);
+    out += level_table(group);
   }
   return out;
 }
@@ -248,7 +291,7 @@ std::string integration_lines(const Integrated& integrated, bool one_block) {
   const IntegrationReport& report = integrated.report;
   std::string out;
   line(out, "Integration",
-       fmt::format("{}; {} with an effective number of {:.3g}", report.message,
+       fmt::format("{}; {} with an effective number of {:.3g}; what follows is averaged over them", report.message,
                    plural(static_cast<std::int64_t>(integrated.points.size()), "point"), report.effective));
   line(out, "",
        fmt::format("log evidence {:.6f} ({})", integrated.log_evidence,
@@ -383,11 +426,30 @@ std::string score_line(const Scores& scores) {
                        100.0 * static_cast<double>(*scores.errors) / static_cast<double>(scores.rows), *scores.errors,
                        scores.rows);
   } else if (scores.rmse) {
-    text = fmt::format("RMSE {:.5g}, MAE {:.5g}, ", *scores.rmse, *scores.mae);
+    text = fmt::format("RMSE {:.5g}, MAE {:.5g}", *scores.rmse, *scores.mae);
   } else if (scores.mae) {
-    text = fmt::format("MAE of the median {:.5g}, ", *scores.mae);
+    text = fmt::format("MAE of the median {:.5g}", *scores.mae);
   }
-  return text + fmt::format("mean log predictive density {:.5g}", scores.mean_log_density);
+  if (!scores.errors && scores.mae) {
+    text += scores.censored > 0
+                ? fmt::format(" over the {} that are not censored, ", plural(scores.rows - scores.censored, "row"))
+                : ", ";
+  }
+  return text + fmt::format("mean log predictive density {:.5g}{}", scores.mean_log_density,
+                            scores.censored > 0 ? " over all" : "");
+}
+
+std::string calibration_line(const Scores& scores) {
+  if (scores.errors) {
+    return fmt::format("Brier score {:.4f}, expected calibration error {:.4f}", *scores.brier,
+                       *scores.calibration_error);
+  }
+  std::string out;
+  for (const Coverage& interval : scores.coverage) {
+    out += fmt::format("{}{:.1f} % of the rows in the central {:.0f} % interval", out.empty() ? "" : ", ",
+                       100.0 * interval.share, 100.0 * interval.level);
+  }
+  return out;
 }
 
 std::string summarise(const FitSummary& summary) {
@@ -400,8 +462,9 @@ std::string summarise(const FitSummary& summary) {
   line(out, "Core", report.core);
   line(out, "Converged", convergence(report, summary.learning != nullptr));
   line(out, "Evidence",
-       fmt::format("log evidence {:.6f} ({}{})", posterior.log_evidence().value,
-                   evidence_in_words(posterior.log_evidence().kind), visible_error(posterior.log_evidence())));
+       fmt::format("log evidence {:.6f} ({}{}){}", posterior.log_evidence().value,
+                   evidence_in_words(posterior.log_evidence().kind), visible_error(posterior.log_evidence()),
+                   summary.integration != nullptr ? ", at the learned parameters; integrated over them: below" : ""));
   if (summary.learning != nullptr) {
     line(out, "Learning", learning_line(*summary.learning));
   }

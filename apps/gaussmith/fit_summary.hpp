@@ -40,7 +40,12 @@ struct FitSummary {
 
 [[nodiscard]] std::string summarise(const FitSummary& summary);
 
-/// "error rate 8.0 % (20 of 250)" or "RMSE 0.31, MAE 0.25", with the mean log predictive density.
+/// "error rate 8.0 % (20 of 250)" or "RMSE 0.31, MAE 0.25", with the mean log predictive density. Errors of times are
+/// those of the rows that are not censored, and the line says so.
 [[nodiscard]] std::string score_line(const Scores& scores);
+
+/// "Brier score 0.12, expected calibration error 0.03", or the shares of rows in central intervals; empty where there
+/// is nothing to say.
+[[nodiscard]] std::string calibration_line(const Scores& scores);
 
 }  // namespace gaussmith::app

@@ -70,13 +70,21 @@ std::size_t characters(std::string_view text, std::size_t bytes) {
       before.begin(), before.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
+/// What the first argument is where it is no command; empty where there is none, or an option.
+std::string unknown_command(const CLI::App& root, std::string_view first) {
+  if (!root.get_subcommands().empty() || first.empty() || first.starts_with('-')) {
+    return {};
+  }
+  const std::vector<std::string> names = command_names(root);
+  return fmt::format("unknown command \"{}\"{}; the commands are {}", first, suggestion(first, names),
+                     fmt::join(names, ", "));
+}
+
 std::string usage_error(const CLI::App& root, const CLI::ParseError& error, std::string_view first) {
   std::string message = one_line(error.what());
   const auto used = root.get_subcommands();
-  if (used.empty() && !first.empty() && !first.starts_with('-')) {
-    const std::vector<std::string> names = command_names(root);
-    message = fmt::format("unknown command \"{}\"{}; the commands are {}", first, suggestion(first, names),
-                          fmt::join(names, ", "));
+  if (std::string command = unknown_command(root, first); !command.empty()) {
+    message = std::move(command);
   } else if (const auto unknown = unknown_option(used.empty() ? root : *used.front(), typed())) {
     message = fmt::format("unknown option {}{}", unknown->name, unknown->suggestion);
   }
@@ -111,6 +119,9 @@ int run(int argc, char** argv) {
     root.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     const auto used = root.get_subcommands();
+    if (const std::string unknown = unknown_command(root, argc > 1 ? argv[1] : ""); !unknown.empty()) {
+      return fail(exit_bad_input, unknown + "; see gaussmith --help");
+    }
     return write_output(used.empty() ? root.help() : used.front()->help("gaussmith"));
   } catch (const CLI::CallForVersion& call) {
     return write_output(std::string(call.what()) + "\n");

@@ -23,19 +23,22 @@ struct PredictArguments {
   CLI::Option* level_option = nullptr;
 };
 
-std::string to_csv(const std::vector<Column>& columns) {
+std::string to_csv(const std::vector<Column>& columns, char separator) {
   std::string out;
   for (std::size_t j = 0; j < columns.size(); ++j) {
-    out += (j == 0 ? "" : ",") + csv_text(columns[j].name);
+    if (j > 0) {
+      out += separator;
+    }
+    out += csv_text(columns[j].name, separator);
   }
   out += '\n';
   for (Index i = 0; i < columns.front().rows(); ++i) {
     for (std::size_t j = 0; j < columns.size(); ++j) {
       if (j > 0) {
-        out += ',';
+        out += separator;
       }
       if (columns[j].type == ColumnType::text) {
-        out += csv_text(columns[j].texts[static_cast<std::size_t>(i)]);
+        out += csv_text(columns[j].texts[static_cast<std::size_t>(i)], separator);
       } else if (const double value = columns[j].numbers[i]; std::isfinite(value)) {
         fmt::format_to(std::back_inserter(out), "{}", value);
       }
@@ -85,10 +88,10 @@ Outcome run_predict(const PredictArguments& arguments, const CommonOptions& comm
   if (common.json) {
     outcome.output = to_json(result, columns);
   } else if (arguments.output.empty()) {
-    outcome.output = to_csv(columns);
+    outcome.output = to_csv(columns, ',');
   }
   if (!arguments.output.empty()) {
-    const std::string predictions = to_csv(columns);
+    const std::string predictions = to_csv(columns, separator_of(arguments.output));
     begin_writing();
     write_file(arguments.output, predictions);
     outcome.notes.push_back(
@@ -106,7 +109,8 @@ Command add_predict(CLI::App& root, CommonOptions& common) {
   app->add_option("--data", arguments->saved.data, "Table with the model's feature columns; others are ignored")
       ->required()
       ->type_name("FILE");
-  app->add_option("--output", arguments->output, "Write the predictions here as CSV (default: stdout)")
+  app->add_option("--output", arguments->output,
+                  "Write the predictions here as CSV, or with tabs to .tsv and .tab (default: stdout)")
       ->type_name("FILE");
   app->add_option("--quantiles", arguments->columns.quantiles,
                   "Levels of response quantiles to add, e.g. 0.05,0.5,0.95")
@@ -129,8 +133,10 @@ Command add_predict(CLI::App& root, CommonOptions& common) {
   add_common(*app, common, true);
   app->footer(
       "Columns: those kept; latent_mean, latent_variance (of the latent function), mean, variance (of a new response;\n"
-      "empty where they do not exist), probability and label (two classes); with --interval probability_lower and\n"
-      "_upper, or rate_, mean_, latent_, by likelihood; quantile_LEVEL, sample_K.\n\n"
+      "empty where they do not exist), probability and label (two classes); with --interval probability or rate, "
+      "where\n"
+      "the likelihood has one, and probability_lower and _upper, or rate_, mean_, latent_; quantile_LEVEL, "
+      "sample_K.\n\n"
       "Example:\n"
       "  gaussmith predict --model model.gsm --data new.csv --quantiles 0.05,0.95 --output predictions.csv");
   return {app, [arguments, &common] { return run_predict(*arguments, common); }};

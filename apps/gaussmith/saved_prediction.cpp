@@ -16,6 +16,10 @@ void add_saved_options(CLI::App& app, SavedArguments& arguments) {
 
 SavedPrediction predict_saved(const SavedArguments& arguments, bool observed, int threads) {
   SavedModel model = load_model(arguments.model);
+  if (arguments.population && !arguments.compared && model.coding.groups.empty()) {
+    throw InvalidOption(
+        fmt::format("--population: {} has no effects of groups that could be left out", arguments.model));
+  }
   Table table = read_table(arguments.data, reading_options(model.coding, arguments.keep));
   try {
     TablePrediction predicted = predict_table(model, std::move(table),

@@ -15,6 +15,7 @@ struct SavedArguments {
   std::string data;
   bool drop_missing = false;
   bool population = false;
+  bool compared = false;  ///< One of several models, of which another may have groups.
   std::string new_levels = "population";
   std::vector<std::string> keep = {};  ///< Columns to copy, besides those of the model.
 };

@@ -18,6 +18,7 @@ void put_scores(const Scores& scores, Json& out) {
     out["accuracy"] = 1.0 - *scores.error_rate();
   } else {
     out["censored"] = scores.censored;
+    out["error_rows"] = scores.rows - scores.censored;
     out["rmse"] = optional_json(scores.rmse);
     out["mae"] = optional_json(scores.mae);
     out["point"] = scores.median_used ? "median" : "mean";

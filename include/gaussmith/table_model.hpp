@@ -160,6 +160,7 @@ struct TablePrediction {
 /// The central interval that holds `level` of what eta stands for, from quantiles of eta through the inverse link:
 /// probability_lower and _upper (two classes, successes of trials), rate_ (counts by unit of exposure, Weibull times),
 /// mean_ (the mean of other positive responses), latent_ (responses around eta). It holds no noise of a new response.
+/// Where predictions have no column for it already, its expectation comes first: rate, or the probability of a success.
 [[nodiscard]] std::vector<Column> interval_columns(const Prediction& prediction, double level);
 
 /// Codes the table as at training and predicts. Throws InvalidFile for a table that does not suit the coding, before

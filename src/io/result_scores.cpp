@@ -29,6 +29,7 @@ Json training_json(const Scores& scores) {
     out["brier"] = optional_number(scores.brier);
   } else {
     out["censored"] = scores.censored;
+    out["error_rows"] = scores.rows - scores.censored;
     out["rmse"] = optional_number(scores.rmse);
     out["mae"] = optional_number(scores.mae);
     out["point"] = scores.median_used ? "median" : "mean";

@@ -5,6 +5,7 @@
 #include "io/text.hpp"
 #include "model/site_rows.hpp"
 #include "tables/additive_rows.hpp"
+#include "tables/column_sizes.hpp"
 #include "tables/weighted_moments.hpp"
 
 #include <fmt/format.h>
@@ -170,6 +171,7 @@ FixedEffects fixed_effects(const AdditiveParts& parts, Settings& settings) {
     spreads = column_spreads(coding.features.encode_sparse(parts.table), parts.weights);
   } else {
     const Matrix rows = fixed_rows(coding, parts.table);
+    check_sizes(rows.rightCols(rows.cols() - lead), fixed_names(coding), parts.table);
     spreads.resize(rows.cols() - lead);
     for (Index j = 0; j < spreads.size(); ++j) spreads(j) = weighted_sd(rows.col(lead + j), parts.weights);
   }
@@ -195,6 +197,7 @@ std::vector<RandomEffects> random_effects(const AdditiveParts& parts, Settings& 
     const GroupCoding& group = parts.coding.groups[t];
     RandomEffects term{.levels = static_cast<Index>(group.levels.size()), .sd = Vector::Ones(group.effects())};
     const Matrix multipliers = group.multipliers(parts.table);
+    if (!group.slope.empty()) check_sizes(multipliers.rightCols(1), {group.slope}, parts.table);
     for (Index e = 0; e < group.effects(); ++e) {
       const std::string name =
           group.effects() == 1 ? fmt::format("random[{}].sd", t) : fmt::format("random[{}].sd[{}]", t, e);

@@ -150,10 +150,14 @@ class Parser {
       add_fixed({columns[0]}, terms);
       add_fixed({columns[1]}, terms);
     }
-    add_fixed(std::move(columns), terms);
+    add_fixed(columns, terms);
   }
 
-  static void add_fixed(std::vector<std::string> columns, ModelTerms& terms) {
+  /// A column by itself is that column: x:x is x and no square.
+  static void add_fixed(const std::vector<std::string>& written, ModelTerms& terms) {
+    std::vector<std::string> columns;
+    for (const std::string& name : written)
+      if (std::find(columns.begin(), columns.end(), name) == columns.end()) columns.push_back(name);
     const auto sorted = [](std::vector<std::string> names) {
       std::sort(names.begin(), names.end());
       return names;

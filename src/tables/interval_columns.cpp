@@ -20,6 +20,8 @@ constexpr double largest_exponent = 700.0;
 struct Meaning {
   std::string name;
   std::function<Vector(const Vector& eta)> at;
+  /// Its expectation under Gaussians of eta, where predictions have no column for that already.
+  std::function<Vector(const Marginals& eta)> expected = {};
 };
 
 Meaning meaning_of(const Sites& likelihood) {
@@ -31,12 +33,18 @@ Meaning meaning_of(const Sites& likelihood) {
   };
   if (info != nullptr && info->traits.response == ResponseKind::sign)
     return {"probability", [=](const Vector& eta) { return prediction_at(eta).response_probability(); }};
-  if (info != nullptr && info->link == Link::rate) return {"rate", exponential};
-  if (info != nullptr && info->link == Link::log)
-    return {info->traits.response == ResponseKind::count ? "rate" : "mean", exponential};
+  const auto expected_exponential = [=](const Marginals& eta) { return exponential(eta.mean + 0.5 * eta.variance); };
+  if (info != nullptr &&
+      (info->link == Link::rate || (info->link == Link::log && info->traits.response == ResponseKind::count)))
+    return {"rate", exponential, expected_exponential};
+  if (info != nullptr && info->link == Link::log) return {"mean", exponential};
   // Counts that are neither rates nor of two classes are successes of so many trials.
   if (info != nullptr && info->traits.response == ResponseKind::count)
-    return {"probability", [](const Vector& eta) { return Vector((1.0 + (-eta.array()).exp()).inverse()); }};
+    return {"probability", [](const Vector& eta) { return Vector((1.0 + (-eta.array()).exp()).inverse()); },
+            [](const Marginals& eta) {
+              const Sites one_trial = observe("bernoulli-logit", Vector::Ones(eta.mean.size()));
+              return Prediction(eta, one_trial).response_probability();
+            }};
   return {"latent", [](const Vector& eta) { return eta; }};
 }
 
@@ -56,8 +64,16 @@ std::vector<Column> interval_columns(const Prediction& prediction, double level)
     for (Index i = 0; i < eta.size(); ++i) eta(i) = mixture_quantile(parts, weights, i, at);
     return eta;
   };
-  return {numeric_column(meaning.name + "_lower", meaning.at(quantile(0.5 - 0.5 * level))),
-          numeric_column(meaning.name + "_upper", meaning.at(quantile(0.5 + 0.5 * level)))};
+  std::vector<Column> columns;
+  if (meaning.expected) {
+    Vector expected = Vector::Zero(prediction.latent_mean().size());
+    for (std::size_t k = 0; k < parts.size(); ++k)
+      expected += weights(static_cast<Index>(k)) * meaning.expected(parts[k]);
+    columns.push_back(numeric_column(meaning.name, std::move(expected)));
+  }
+  columns.push_back(numeric_column(meaning.name + "_lower", meaning.at(quantile(0.5 - 0.5 * level))));
+  columns.push_back(numeric_column(meaning.name + "_upper", meaning.at(quantile(0.5 + 0.5 * level))));
+  return columns;
 }
 
 }  // namespace gaussmith

@@ -6,6 +6,7 @@
 #include "tables/additive_model.hpp"
 #include "tables/additive_rows.hpp"
 #include "tables/coded_rows.hpp"
+#include "tables/column_sizes.hpp"
 #include "tables/settings.hpp"
 #include "tables/weighted_moments.hpp"
 
@@ -112,6 +113,12 @@ class Builder {
       if (options_.is_process())
         terms_.kernel = parse_kernel(options_.kernel.empty() ? default_kernel : options_.kernel, options_.spelling);
     }
+    const bool empty = !terms_.intercept && terms_.fixed.empty() && terms_.groups.empty() && !terms_.kernel;
+    if (!options_.formula.empty() && empty)
+      throw InvalidOption(
+          fmt::format("{} {}: nothing stands on the right but the missing intercept; give a column, a "
+                      "group or a kernel, or {} ~ 1 for the intercept alone",
+                      name("formula"), options_.formula, terms_.target));
     for (std::size_t t = 0; t < terms_.groups.size(); ++t)
       for (std::size_t s = 0; s < t; ++s)
         if (terms_.groups[s].text == terms_.groups[t].text)
@@ -311,6 +318,7 @@ class Builder {
     target = make_target_coding(table_, terms_.target, likelihood_.traits.response);
     if (!target.note.empty()) out_.notes.push_back(target.note);
     responses_ = target.encode(table_);
+    if (!table_.is_sparse) check_sizes(responses_, {terms_.target}, table_);
     out_.coding.argument_columns = options_.argument_columns;
     out_.coding.offset_column = options_.offset_column;
     if (const SiteArgumentInfo* censoring = censoring_of(likelihood_);
@@ -420,6 +428,7 @@ class Builder {
   [[nodiscard]] GaussianProcess process() {
     GaussianProcess process;
     process.inputs = out_.coding.features.encode_dense(table_);
+    check_sizes(process.inputs, out_.coding.features.names(), table_, fmt::format(", or {}", name("standardize")));
     const Index columns = process.inputs.cols();
     KernelExpression& kernel = *terms_.kernel;
     settings_.offer([&](const ParameterSetting& setting) {
@@ -475,6 +484,9 @@ class Builder {
 
   /// w ~ N(0, prior.variance I) over the columns as they are.
   void build_linear() {
+    if (!table_.is_sparse)
+      check_sizes(out_.coding.features.encode_dense(table_), out_.coding.features.names(), table_,
+                  fmt::format(", or {}", name("standardize")));
     const Index dimension = out_.coding.features.dimension() + (has_intercept() ? 1 : 0);
     out_.model.prior = Isotropic{.mean = Vector::Zero(dimension), .variance = *settings_.number("prior.variance")};
     put_rows(out_.coding, table_, out_.model.design);

@@ -279,7 +279,9 @@ class Evaluate(ToolTest):
         self.succeed("fit", "--data", "t.csv", "--target", "time", "--censored", "cens", "--likelihood", "weibull",
                      "--save", "m.gsm")
         scores = self.result("evaluate", "--model", "m.gsm", "--data", "t.csv")
-        self.assertEqual((scores["rows"], scores["censored"]), (4, 2))
+        self.assertEqual((scores["rows"], scores["censored"], scores["error_rows"]), (4, 2, 2))
+        done = self.succeed("evaluate", "--model", "m.gsm", "--data", "t.csv")
+        self.assertRegex(done.stdout, r"RMSE \S+, MAE \S+ over the 2 rows that are not censored, mean log .* over all")
         self.write("n.csv", "x\n0.4\n")
         self.succeed("predict", "--model", "m.gsm", "--data", "n.csv", "--quantiles", "0.5")
 

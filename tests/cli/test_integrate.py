@@ -80,6 +80,32 @@ class Integrate(ToolTest):
         # Not to know the parameters is to predict less sharply.
         self.assertGreater(averaged["mean_predictive_variance"], at_mode["mean_predictive_variance"])
 
+    def test_rows_are_scored_by_the_average(self):
+        fit = (*GAUSSIAN, "--integrate", "--loo")
+        out = self.result(*fit, "--save", "m.gsm")
+        plain = self.result(*GAUSSIAN, "--learn", "--loo")
+        saved = self.result("evaluate", "--model", "m.gsm", "--data", "t.csv")
+        for name in ("rmse", "mae", "mean_log_predictive_density"):
+            self.assertAlmostEqual(out["training"][name], saved[name], delta=1e-6)
+            self.assertNotAlmostEqual(out["training"][name], plain["training"][name], delta=1e-4)
+        # By the identity 1 / p(y | others) = sum of w / p, each p from a fit at the point.
+        part = out["integration"]
+        inverse = 0.0
+        for point, weight in zip(part["points"], part["weights"]):
+            values = [item for name, value in point.items() if not name.startswith("sites")
+                      for item in ("--set", f"{name}={value!r}")]
+            inverse += weight * math.exp(-self.result(*GAUSSIAN, *values, "--loo")["leave_one_out"]["log_density"][0])
+        self.assertAlmostEqual(out["leave_one_out"]["log_density"][0], -math.log(inverse), delta=1e-3)
+        self.assertNotAlmostEqual(plain["leave_one_out"]["log_density"][0], -math.log(inverse), delta=1e-2)
+        self.assertNotAlmostEqual(out["leave_one_out"]["total"], plain["leave_one_out"]["total"], delta=1e-3)
+        self.assertEqual(out["log_evidence"], plain["log_evidence"])
+        self.assertEqual(part["averaged"], ["weights", "latent", "leave_one_out", "training"])
+        self.assertIn("log_evidence", part["at_mode"])
+        self.assertEqual(part["cut_off"], 0)
+        text = self.succeed(*fit).stdout
+        self.assertIn("at the learned parameters; integrated over them: below", text)
+        self.assertIn(f"total {out['leave_one_out']['total']:.6g}", text)
+
     def test_a_parameter_that_nothing_determines_is_named(self):
         draw = random.Random(1)
         self.write("f.csv", "x,y\n" + "".join(f"{draw.gauss(0, 1)!r},{draw.gauss(0, 1)!r}\n" for _ in range(25)))

@@ -179,9 +179,11 @@ class Intervals(ToolTest):
         counts = "x,y,n\n" + "".join(f"{n / 5},{n % 4},{4 + n % 3}\n" for n in range(15))
         row = self.predicted(counts, "--target", "y", "--exposure", "n", "--likelihood", "poisson", new="x,n\n0.5,3\n")
         self.check(row, "rate", math.exp)
+        self.assertAlmostEqual(row["rate"] * 3, row["mean"], delta=1e-9 * row["mean"])
         row = self.predicted(counts, "--target", "y", "--trials", "n", "--likelihood", "binomial-logit",
                              new="x,n\n0.5,3\n")
         self.check(row, "probability", lambda eta: 1 / (1 + math.exp(-eta)))
+        self.assertAlmostEqual(row["probability"] * 3, row["mean"], delta=1e-9)
         row = self.predicted(survival_table(), "--target", "time", "--features", "x", "--likelihood", "weibull")
         self.check(row, "rate", math.exp)
         row = self.predicted(survival_table(), "--target", "time", "--features", "x", "--likelihood", "gamma")
@@ -247,6 +249,20 @@ class Reading(ToolTest):
         self.succeed(*self.FIT, "--data", "t.csv")
 
 
+    def test_tables_are_written_as_they_are_read(self):
+        self.write("t.csv", 'id,x,y\n"a\tb",1,2\n"c,d",2,3\ne,3,5\n')
+        self.succeed("fit", "--data", "t.csv", "--formula", "y ~ x", "--likelihood", "gaussian", "--keep", "id", "--save",
+                     "m.gsm", "--coefficients", "c.tsv")
+        for name, separator in (("p.csv", ","), ("p.tsv", "\t"), ("P.TAB", "\t"), ("p.txt", ",")):
+            self.succeed("predict", "--model", "m.gsm", "--data", "t.csv", "--output", name)
+            rows = list(csv.DictReader(io.StringIO(self.read(name).decode()), delimiter=separator))
+            self.assertEqual([row["id"] for row in rows], ["a\tb", "c,d", "e"])
+            # What was written can be read: a table whose target is one of the predictions.
+            self.succeed("fit", "--data", name, "--formula", "mean ~ latent_variance", "--likelihood", "gaussian")
+        rows = list(csv.DictReader(io.StringIO(self.read("c.tsv").decode()), delimiter="\t"))
+        self.assertEqual([row["name"] for row in rows], ["(intercept)", "x"])
+
+
 class Comparison(ToolTest):
     def setUp(self):
         super().setUp()
@@ -281,6 +297,9 @@ class Comparison(ToolTest):
         self.assertAlmostEqual(curve["total_log_predictive_density"], sum(densities[1]), delta=1e-6)
         text = self.succeed("evaluate", *models, "--data", "test.csv").stdout
         self.assertIn("curve.gsm  best", text)
+        for model in out["models"]:
+            share = 100 * model["calibration"]["coverage"][2]["share"]
+            self.assertRegex(text, rf"(?m)^  {model['model']} .* {share:.1f} % of the rows in the central 95 % interval$")
         self.assertIn(f"{sum(gaps):.4g} +- {se:.3g}", text)
 
     def test_refusals(self):
@@ -288,6 +307,9 @@ class Comparison(ToolTest):
         self.refuse("evaluate", "--model", "line.gsm", "--model", "x.gsm", "--data", "test.csv",
                     says=("line.gsm predicts y", "x.gsm predicts x"))
         self.refuse("evaluate", "--model", "line.gsm", "--model", "none.gsm", "--data", "test.csv", says="none.gsm")
+        for model in (("--model", "line.gsm"), ("--model", "line.gsm", "--model", "curve.gsm")):
+            self.refuse("evaluate", *model, "--data", "test.csv", "--population", says="--population")
+        self.refuse("predict", "--model", "line.gsm", "--data", "test.csv", "--population", says="line.gsm has no effects")
 
 
 class Reports(ToolTest):
@@ -317,6 +339,10 @@ class Suggestions(ToolTest):
         self.write("t.csv", class_table())
         fit = ("fit", "--data", "t.csv", "--target", "y", "--likelihood")
         self.refuse("fitt", says="did you mean fit?")
+        self.refuse("fitt", "--help", says=("fitt", "did you mean fit?"))
+        learned = (*fit, "bernoulli-logit", "--integrate", "--set")
+        self.refuse(*learned, "integrate.desgin=grid", says=("integrate.desgin", "did you mean integrate.design?"))
+        self.refuse(*learned, "learn.tolerence=yes", says=("learn.tolerence", "did you mean learn.tolerance?"))
         self.refuse("fit", "--kernal", "se", says="did you mean --kernel?")
         self.refuse("predict", "--modle=m.gsm", says=("--modle", "did you mean --model?"))
         self.refuse(*fit, "bernouli-logit", says="did you mean bernoulli-logit?")

@@ -289,6 +289,64 @@ class Terms(ToolTest):
         fit = self.result("fit", "--data", "z.csv", "--formula", "y ~ x", "--likelihood", "poisson")
         self.assertGreater(by_name(fit)["(intercept)"]["mean"], -15.0)
 
+    def test_one_row_a_level(self):
+        draw = random.Random(6)
+        self.write("o.csv", "id,x,y,n\n" + "".join(
+            f"p{i},{draw.gauss(0, 1)!r},{draw.gauss(0, 1)!r},{draw.randrange(5)}\n" for i in range(30)))
+        fit = ("fit", "--data", "o.csv", "--learn")
+        gaussian = (*fit, "--formula", "y ~ x + (1|id)", "--likelihood", "gaussian")
+        wanted = "every row has a level of its own in (1|id): random[0].sd and likelihood.variance"
+        self.assertTrue(any(wanted in w for w in self.result(*gaussian)["warnings"]))
+        self.assertIn("warning: " + wanted, self.succeed(*gaussian).stderr)
+        # Nothing to split: a noise that is held, counts without one, weights that count rows.
+        quiet = ((*gaussian, "--fix", "likelihood.variance", "--set", "likelihood.variance=0.5"),
+                 (*fit, "--formula", "n ~ x + (1|id)", "--likelihood", "poisson"),
+                 (*fit, "--formula", "y ~ x + (1|twice)", "--likelihood", "gaussian"))
+        lines = self.read("o.csv").decode().splitlines()
+        self.write("o.csv", "\n".join([lines[0] + ",twice"] + [f"{line},q{k // 2}" for k, line in enumerate(lines[1:])]))
+        for command in quiet:
+            self.assertFalse(any("level of its own" in w for w in self.result(*command)["warnings"]), command)
+        self.assertIn("level of its own", self.succeed(*fit, "--formula", "n ~ x + (1|id)", "--likelihood",
+                                                       "negative-binomial").stderr)
+
+    def test_effects_of_levels_are_shown(self):
+        fit = ("fit", "--data", data("sleepstudy.csv"), "--formula", "reaction ~ days + (days|subject)", "--likelihood",
+               "gaussian", "--learn")
+        effects = self.result(*fit)["random"][0]
+        text = self.succeed(*fit).stdout
+        row = [f"{value:.4g}" for effect in effects["effects"] for value in (effect["mean"][0],)]
+        self.assertRegex(text, rf"(?m)^  {effects['levels'][0]} +{row[0]} +\S+ +{row[1]} +\S+$")
+        self.assertIn("... and 12 more (all with --json)", text)
+
+    def test_products_of_a_column_with_itself(self):
+        fit = ("fit", "--data", "t.csv", "--likelihood", "gaussian", "--formula")
+        plain = self.result(*fit, "y ~ dose + time")
+        for formula in ("y ~ dose:dose + time", "y ~ dose*dose + time", "y ~ dose + time:time:time"):
+            self.assertEqual(self.result(*fit, formula)["coefficients"], plain["coefficients"], formula)
+        product = self.result(*fit, "y ~ dose:time")
+        self.assertEqual(self.result(*fit, "y ~ dose:time:dose")["coefficients"], product["coefficients"])
+
+    def test_columns_whose_squares_are_no_numbers(self):
+        draw = random.Random(2)
+        rows = [(draw.gauss(0, 1), draw.gauss(0, 1)) for _ in range(20)]
+        self.write("e.csv", "x,big,small,y,g\n" + "".join(
+            f"{x!r},{x * 1e200!r},{x * 1e-200!r},{x + e!r},{'ab'[i % 2]}\n" for i, (x, e) in enumerate(rows)))
+        fit = ("fit", "--data", "e.csv", "--likelihood", "gaussian")
+        for formula in ("y ~ big", "y ~ small", "y ~ gp(big)", "y ~ x + (big|g)", "y ~ x + (small||g)", "big ~ x"):
+            name = "big" if "big" in formula else "small"
+            self.refuse(*fit, "--formula", formula, says=(f'"{name}"', "between 1e-100 and 1e+100"))
+        self.refuse(*fit, "--formula", "y ~ big:x", says='"big:x"')
+        # Standardised, it is the column in another unit.
+        scaled = self.result(*fit, "--target", "y", "--features", "big", "--standardize")
+        plain = self.result(*fit, "--target", "y", "--features", "x", "--standardize")
+        self.assertAlmostEqual(scaled["log_evidence"], plain["log_evidence"], delta=1e-9)
+
+    def test_defaults_of_counts_are_no_news(self):
+        self.write("c.csv", count_table())
+        fit = ("fit", "--data", "c.csv", "--formula", "deaths ~ x", "--likelihood", "poisson", "--learn")
+        self.assertNotIn("exposure", self.succeed(*fit).stdout)
+        self.assertIn("likelihood.exposure", self.succeed(*fit, "--set", "likelihood.exposure=2").stdout)
+
     def test_bad_input(self):
         fit = ("fit", "--data", "t.csv", "--likelihood", "gaussian")
         self.refuse(*fit, "--target", "y", "--kernel", "se(tme)", says=("tme", "time"))
@@ -299,6 +357,8 @@ class Terms(ToolTest):
                     says=("one level", "g"))
         self.refuse(*fit, "--formula", "y ~ dose", "--target", "y", says=("--formula", "--target"))
         self.refuse(*fit, "--formula", "y ~ y", says="role")
+        for formula in ("y ~ 0", "y ~ -1", "y ~ 1 - 1"):
+            self.refuse(*fit, "--formula", formula, says=(formula, "y ~ 1"))
         self.refuse(*fit, "--target", "y", "--prior", "isotropic", "--coefficient-prior", "nose=0,1", says=("nose", "dose"))
         self.refuse(*fit, "--target", "y", "--features", "time", "--coefficients", "c.csv", says="--coefficients")
         done = self.run_tool(*fit, "--formula", "y ~ dose + (1|ward) +")

@@ -153,12 +153,30 @@ TEST(IntervalColumns, FollowTheLinkOfEveryLikelihood) {
       if (argument.required) arguments[argument.name] = one(2.0);
     const Sites likelihood =
         observe(info.traits.name, Vector::Constant(2, placeholder_response(info.traits.response)), arguments);
-    const std::vector<Column> ends = interval_columns(Prediction(latent, likelihood), 0.9);
-    ASSERT_EQ(ends.size(), 2U);
+    std::vector<Column> ends = interval_columns(Prediction(latent, likelihood), 0.9);
     const bool probability = info.traits.name.starts_with("b");  // Bernoulli and binomial.
     const bool real = info.traits.response == ResponseKind::real;
     const bool mean = info.traits.name == "gamma" || info.traits.name == "exponential";
     const std::string name = probability ? "probability" : real ? "latent" : mean ? "mean" : "rate";
+    // Predictions have a probability of two classes, a mean and a latent mean anyway.
+    if (name == "rate" || info.traits.name == "binomial-logit") {
+      ASSERT_EQ(ends.size(), 3U);
+      const Column point = ends.front();
+      ends.erase(ends.begin());
+      EXPECT_EQ(point.name, name);
+      for (Index n = 0; n < 2; ++n) {
+        // E of e^eta or of the logistic function by a midpoint sum.
+        const double sd = std::sqrt(latent.variance(n));
+        double sum = 0.0;
+        for (int k = -8000; k <= 8000; ++k) {
+          const double eta = latent.mean(n) + sd * k / 800.0;
+          sum += (probability ? 1.0 / (1.0 + std::exp(-eta)) : std::exp(eta)) * std::exp(-0.5 * k * k / 640000.0);
+        }
+        const double expected = sum / (800.0 * std::sqrt(2.0 * M_PI));
+        EXPECT_NEAR(point.numbers(n), expected, 1e-8 * (1.0 + expected));
+      }
+    }
+    ASSERT_EQ(ends.size(), 2U);
     for (int upper : {0, 1}) {
       const Column& end = ends[static_cast<std::size_t>(upper)];
       EXPECT_EQ(end.name, name + (upper == 1 ? "_upper" : "_lower"));
