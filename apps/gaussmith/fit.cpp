@@ -119,8 +119,9 @@ void announce(const Learned& learned, int fits, const CommonOptions& common) {
   }
   const auto free = std::count_if(learned.report.parameters.begin(), learned.report.parameters.end(),
                                   [](const LearnedParameter& parameter) { return !parameter.fixed; });
-  fmt::print(stderr, "gaussmith: note: integrating over {}: about {} fits, {} x {:.2g} s\n", plural(free, "parameter"),
-             fits, fits, learned.posterior.report().seconds);
+  fmt::print(stderr, "gaussmith: note: integrating over {}: about {} fits, {} x {:.2g} s{}\n",
+             plural(free, "parameter"), fits, fits, learned.posterior.report().seconds,
+             free == 3 || free == 4 ? "; a part of them if their posterior is near normal" : "");
   std::fflush(stderr);
 }
 

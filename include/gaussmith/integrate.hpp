@@ -22,7 +22,7 @@ struct IntegrateOptions {
   LearnOptions learning = {};
   IntegrationDesign design = IntegrationDesign::automatic;
   double fineness = 1.0;  ///< Divides the step of the grid: 2 takes 2^d times the fits, to see what is left to gain.
-  int max_fits = 2000;    ///< The grid stops here with a warning, the most likely points first.
+  int max_fits = 4000;    ///< The grid stops here with a warning, the most likely points first.
   bool leave_one_out = false;  ///< Also what every row is given the others; costs what Posterior::leave_one_out does.
 };
 
@@ -77,7 +77,8 @@ struct Integrated {
   [[nodiscard]] std::vector<WeightedGaussian> mixture() const;
 };
 
-/// About how many fits integrate() will make around what learn() finds for this model: known before any work. Throws
+/// About how many fits integrate() will make around what learn() finds for this model: known before any work. A grid
+/// over three parameters or more takes a quarter of them where their posterior turns out to be near normal. Throws
 /// InvalidOption for options that do not suit.
 [[nodiscard]] int integration_fits(const Model& model, const IntegrateOptions& options = {});
 

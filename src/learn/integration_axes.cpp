@@ -25,13 +25,14 @@ constexpr double most_fall = 30.0;
 constexpr double farthest = 5.0;
 constexpr double least_slope = 0.2;
 
-/// A root of the inverse of the negative curvature; flat and rising directions get the greatest length.
+/// The symmetric root of the inverse of the negative curvature; flat and rising directions get the greatest length. Of
+/// all roots its axes are the nearest to the parameters, each of which has a tail of its own.
 Matrix curvature_root(const Matrix& hessian) {
   const SymmetricEigen eigen = symmetric_eigen(-hessian);
   Matrix root = eigen.vectors;
   for (Index i = 0; i < root.cols(); ++i)
     root.col(i) *= eigen.values(i) > 1.0 / (longest * longest) ? 1.0 / std::sqrt(eigen.values(i)) : longest;
-  return root;
+  return root * eigen.vectors.transpose();
 }
 
 bool inside(const IntegrationTarget& target, const Vector& place) {

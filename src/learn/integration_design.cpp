@@ -11,7 +11,7 @@ namespace gaussmith {
 namespace {
 
 /// Steps in standard deviations: for near-normal densities they leave errors far below those of ending the grid.
-double default_step(Index dimension) { return dimension == 1 ? 0.7 : dimension == 2 ? 0.8 : 1.25; }
+double default_step(Index dimension) { return dimension == 1 ? 0.7 : dimension == 2 ? 0.62 : 1.25; }
 
 /// Signs of the factors of a two-level design as masks: factor j has at corner c the sign of the parity of mask_j & c.
 /// Masks of which no one to four have the exclusive or zero leave effects of two factors unconfounded with each other.
@@ -72,8 +72,10 @@ double IntegrationLattice::count_within(double radius) const {
   return std::exp(log_ball) / cell_;
 }
 
-double integration_depth(Index dimension, double fineness) {
-  return (dimension <= 2 ? 10.0 : 9.5) + 2.0 * std::log2(fineness);
+GridPlan grid_plan(Index dimension, double fineness, bool rough) {
+  const double deeper = 2.0 * std::log2(fineness);
+  if (dimension <= 2) return {fineness, std::max(1.0, (dimension == 1 ? 10.0 : 11.0) + deeper)};
+  return {rough ? 1.3 * fineness : fineness, std::max(1.0, (rough ? 11.5 : 9.5) + deeper)};
 }
 
 CompositeDesign composite_design(Index dimension) {

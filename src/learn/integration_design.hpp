@@ -33,9 +33,15 @@ class IntegrationLattice {
   std::vector<LatticePoint> moves_;
 };
 
-/// How far below its peak, in nats, a density is to be looked at on a lattice. What lies beyond weighs little, but in
-/// more dimensions and with tails heavier than a normal's more than in one.
-[[nodiscard]] double integration_depth(Index dimension, double fineness);
+/// How fine a lattice is, and how far below its peak, in nats, a density is looked at on it. What lies beyond weighs
+/// little, but in more dimensions and with tails heavier than a normal's more than in one.
+struct GridPlan {
+  double fineness;
+  double depth;
+};
+
+/// `rough`: the density is not near N(0, I) off the axes, which matters from three dimensions on.
+[[nodiscard]] GridPlan grid_plan(Index dimension, double fineness, bool rough);
 
 /// A rule that integrates polynomials of degree five against N(0, I) exactly.
 struct CompositeDesign {

@@ -23,6 +23,7 @@ struct Node {
   double mass = 0.0;
   bool evaluated = false;
   int parent = -1;
+  int grandparent = -1;  ///< The point before the parent on the same line; none where the line does not go on.
 };
 
 /// Points in the order of their expected density; earlier ones first among equals.
@@ -95,7 +96,9 @@ class LatticeIntegral {
       best = static_cast<int>(k);
     }
     const LatticePoint& inner = neighbours[static_cast<std::size_t>(best)];
-    return {.log_density = expected(point, inner), .parent = find(inner)};
+    LatticePoint further = inner;
+    for (std::size_t i = 0; i < point.size(); ++i) further[i] += inner[i] - point[i];
+    return {.log_density = expected(point, inner), .parent = find(inner), .grandparent = find(further)};
   }
 
   /// The density at a point as one neighbour, which is known, lets expect it.
@@ -137,14 +140,22 @@ class LatticeIntegral {
     return density(parent) + change;
   }
 
-  /// Tails hand their mass inwards, the latest first.
+  /// Tails hand their mass inwards, the latest first: a function of the places continues linearly along their lines,
+  /// f(tail) = 2 f(parent) - f(grandparent), so that its averages see how it grows out there.
   std::vector<double> masses() {
     std::vector<double> out;
     for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
-      if (node->evaluated)
-        out.push_back(node->mass);
-      else
-        nodes_[static_cast<std::size_t>(node->parent)].mass += node->mass;
+      if (node->evaluated) {
+        out.push_back(std::max(0.0, node->mass));
+        continue;
+      }
+      double& parent = nodes_[static_cast<std::size_t>(node->parent)].mass;
+      if (node->grandparent >= 0) {
+        parent += 2.0 * node->mass;
+        nodes_[static_cast<std::size_t>(node->grandparent)].mass -= node->mass;
+      } else {
+        parent += node->mass;
+      }
     }
     std::reverse(out.begin(), out.end());
     return out;

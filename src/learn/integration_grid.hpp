@@ -19,7 +19,8 @@ using LatticeShare = std::function<double(const LatticePoint&, double log_densit
 /// exp(log density), and sums of a smooth function times them that of the function. Evaluated are points whose log
 /// density is expected within `depth` of the origin's, the most likely ones first: on a line of the lattice inwards it
 /// is continued quadratically, or linearly where that would bend upwards. Points further out, and those that cannot be
-/// evaluated, lend the mass expected of them to the point inwards of them.
+/// evaluated, lend the mass expected of them to the points inwards of them, so that linear functions keep their
+/// integral.
 [[nodiscard]] std::vector<double> integrate_on_lattice(const IntegrationLattice& lattice, double depth,
                                                        const LatticeDensity& evaluate, const LatticeShare& share);
 

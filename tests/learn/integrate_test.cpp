@@ -141,18 +141,18 @@ Case two_parameters() {
       points, 6.0,   30};
 }
 
-Case four_parameters() {
+Case four_parameters(Index rows) {
   PredictionPoints points;
   points.inputs = 1.5 * random_matrix(6, 2, 9);
   return {"four",
-          regression(40, 2),
+          regression(rows, 2),
           Exact{},
           {.hyperpriors = {{"kernel.signal_sd", {1.0, 1.0}},
                            {"kernel.lengthscale[0]", {1.0, 1.0}},
                            {"kernel.lengthscale[1]", {1.0, 1.0}},
                            {"sites[0].variance", {0.2, 1.0}}}},
           points,
-          5.0,
+          rows < 30 ? 5.5 : 5.0,
           8};
 }
 
@@ -171,17 +171,26 @@ void expect_dense(const Case& c) {
   // The point estimate is nowhere near, or this would show nothing.
   const Prediction at_mode = learned.posterior.predict(c.points);
   EXPECT_GT(largest_error(at_mode.latent_mean(), at_mode.latent_variance(), truth.latent), 0.05);
-  // What was announced is about what was done.
-  EXPECT_LT(integrated.report.fits, 2 * integration_fits(c.model, {.learning = c.learning}));
-  EXPECT_GT(2 * integrated.report.fits, integration_fits(c.model, {.learning = c.learning}));
+  // What was announced is about what was done; a quarter of it where more than two parameters are near normal.
+  const int announced = integration_fits(c.model, {.learning = c.learning});
+  EXPECT_LT(integrated.report.fits, 2 * announced);
+  EXPECT_GT((integrated.parameters.size() > 2 ? 5 : 2) * integrated.report.fits, announced);
 }
 
 TEST(Integrate, AgreesWithADenseGridOverOneParameter) { expect_dense(one_parameter()); }
 TEST(Integrate, AgreesWithADenseGridOverTwoParameters) { expect_dense(two_parameters()); }
-TEST(Integrate, AgreesWithADenseGridOverFourParameters) { expect_dense(four_parameters()); }
+TEST(Integrate, AgreesWithADenseGridOverFourParameters) { expect_dense(four_parameters(40)); }
+TEST(Integrate, AgreesWithADenseGridFarFromNormal) { expect_dense(four_parameters(20)); }
+
+TEST(Integrate, LooksMoreCloselyWhereThePosteriorIsFarFromNormal) {
+  const auto fits = [](const Case& c) {
+    return integrate(learn(c.model, c.method, c.learning), {.learning = c.learning}).report.fits;
+  };
+  EXPECT_GT(fits(four_parameters(20)), 3 * fits(four_parameters(40)));
+}
 
 TEST(Integrate, CompositeDesignTakesFarFewerFitsAndMostOfTheError) {
-  const Case c = four_parameters();
+  const Case c = four_parameters(40);
   const Learned learned = learn(c.model, c.method, c.learning);
   const Integrated fine = integrate(learned, {.learning = c.learning});
   const Integrated coarse = integrate(learned, {.learning = c.learning, .design = IntegrationDesign::composite});

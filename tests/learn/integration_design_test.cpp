@@ -87,7 +87,7 @@ TEST(IntegrateOnLattice, IntegratesSkewedDensitiesAndTheirMoments) {
       places.push_back(x);
       return a * (x.array() - x.array().exp() + 1.0).sum();
     };
-    const auto masses = integrate_on_lattice(lattice, integration_depth(d, 1.0), density,
+    const auto masses = integrate_on_lattice(lattice, grid_plan(d, 1.0, false).depth, density,
                                              [](const LatticePoint&, double) { return 1.0; });
     ASSERT_EQ(masses.size(), places.size());
     double total = 0.0, first = 0.0;
@@ -100,6 +100,32 @@ TEST(IntegrateOnLattice, IntegratesSkewedDensitiesAndTheirMoments) {
     // digamma(6) - log(6)
     EXPECT_NEAR(first / total, 1.7061176684318005 - std::log(a), 2e-3) << d;
   }
+}
+
+TEST(IntegrateOnLattice, TailsKeepLinearFunctions) {
+  // exp(-3 |x|): beyond the depth the log density goes on linearly, as it is extrapolated, and so does x. The masses
+  // then have the sums of the whole lattice, as far as tails are followed: two evaluated points on each side and two
+  // more.
+  const IntegrationLattice lattice(1, 1.0);
+  std::vector<double> places;
+  const auto density = [&](const LatticePoint& point) -> std::optional<double> {
+    places.push_back(lattice.place(point)(0));
+    return -3.0 * std::abs(places.back());
+  };
+  const auto masses = integrate_on_lattice(lattice, 9.0, density, [](const LatticePoint&, double) { return 1.0; });
+  ASSERT_EQ(masses.size(), 9U);
+  const double h = lattice.step();
+  double total = 0.0, right = 0.0, whole = h, first = 0.0;
+  for (std::size_t k = 0; k < masses.size(); ++k) {
+    total += masses[k];
+    right += masses[k] * std::max(0.0, places[k]);
+  }
+  for (int n = 1; n <= 6; ++n) {
+    whole += 2.0 * h * std::exp(-3.0 * n * h);
+    first += h * n * h * std::exp(-3.0 * n * h);
+  }
+  EXPECT_NEAR(total, whole, 1e-12);
+  EXPECT_NEAR(right, first, 1e-12);
 }
 
 TEST(IntegrateOnLattice, LendsTheMassOfPointsThatFailAndEndsWhereNothingCanBeEvaluated) {
