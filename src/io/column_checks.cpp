@@ -21,10 +21,38 @@ std::string place_of(const Table& table, Index row) {
                              : fmt::format("line {}", table.lines[static_cast<std::size_t>(row)]);
 }
 
+/// Whether the text is a number once its comma is a point.
+bool has_decimal_comma(std::string text) {
+  const auto comma = text.find(',');
+  if (comma == std::string::npos) return false;
+  text[comma] = '.';
+  return parse_cell(text).kind == CellKind::number;
+}
+
+/// Throws for a column that holds nothing but numbers, some of them with commas.
+void check_no_decimal_commas(const Table& table, const Column& column) {
+  Index first = -1;
+  for (Index row = 0; row < column.rows(); ++row) {
+    const std::string& text = column.texts[static_cast<std::size_t>(row)];
+    if (has_decimal_comma(text)) {
+      first = first < 0 ? row : first;
+    } else if (!text.empty() && parse_cell(text).kind == CellKind::text) {
+      return;
+    }
+  }
+  if (first < 0) return;
+  throw InvalidFile(
+      fmt::format("{}: column {} holds numbers with commas, {} in {}; write a point, or give --categorical {} to take "
+                  "them as names of categories",
+                  table.name_in_messages(), in_quotes(column.name),
+                  in_quotes(column.texts[static_cast<std::size_t>(first)]), place_of(table, first), column.name));
+}
+
 }  // namespace
 
 void check_not_mostly_numbers(const Table& table, const Column& column) {
   if (column.type != ColumnType::text || column.categorical) return;
+  check_no_decimal_commas(table, column);
   Index filled = 0;
   for (const std::string& text : column.texts) filled += text.empty() ? 0 : 1;
   Index strange = 0;
@@ -42,6 +70,18 @@ void check_not_mostly_numbers(const Table& table, const Column& column) {
       "--categorical {} to take all as names of categories",
       table.name_in_messages(), in_quotes(column.name), filled - strange, filled, fmt::join(shown, ", "),
       hidden > 0 ? fmt::format(" and {} more", hidden) : "", column.name));
+}
+
+void check_whole_names(const Table& table, const Column& column) {
+  if (column.type != ColumnType::numeric) return;
+  constexpr double exact = 9007199254740992.0;  // 2^53: from here on neighbours among whole numbers are one double.
+  for (Index row = 0; row < column.rows(); ++row)
+    if (std::abs(column.numbers[row]) >= exact)
+      throw InvalidFile(
+          fmt::format("{}: column {} names groups by numbers from 2^53 on, {} in {}, which are rounded; "
+                      "give --categorical {} to take them as they are written",
+                      table.name_in_messages(), in_quotes(column.name), number_text(column.numbers[row]),
+                      place_of(table, row), column.name));
 }
 
 bool looks_like_data(const std::vector<std::string>& names) {

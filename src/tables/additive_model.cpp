@@ -1,6 +1,7 @@
 #include "tables/additive_model.hpp"
 
 #include "gaussmith/errors.hpp"
+#include "io/column_checks.hpp"
 #include "io/table.hpp"
 #include "io/text.hpp"
 #include "model/site_rows.hpp"
@@ -136,6 +137,7 @@ std::vector<GroupCoding> code_groups(const std::vector<GroupTerm>& groups, const
                                      const Table& table) {
   std::vector<GroupCoding> coded;
   for (const GroupTerm& group : groups) {
+    for (const std::string& name : group.group) check_whole_names(table, table.column(name));
     GroupCoding coding{.term = group.text,
                        .group = group.group,
                        .intercept = group.intercept,

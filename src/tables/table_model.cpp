@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 
 namespace gaussmith {
@@ -58,6 +59,21 @@ void check_kept(const std::vector<std::string>& keep, const std::string& option)
       throw InvalidOption(fmt::format("{}: column {} is named twice", option, keep[i]));
     }
   }
+}
+
+/// The column that most likely says which times are censored: named so, and with two values, 0 and 1 or 1 and 2.
+const Column* likely_events(const Table& table) {
+  constexpr std::array names = {"event", "status", "censored", "censor", "cens", "death", "died", "failed"};
+  for (const Column& column : table.columns) {
+    std::string lower = column.name;
+    std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+    if (column.type != ColumnType::numeric || std::find(names.begin(), names.end(), lower) == names.end()) continue;
+    const double least = column.numbers.minCoeff();
+    const bool two_values = (column.numbers.array() == least || column.numbers.array() == least + 1.0).all() &&
+                            (least == 0.0 || least == 1.0);
+    if (two_values && column.numbers.maxCoeff() > least) return &column;
+  }
+  return nullptr;
 }
 
 class Builder {
@@ -326,6 +342,7 @@ class Builder {
       out_.coding.argument_columns[censoring->name] = options_.event_column;
       out_.coding.inverted_arguments = {censoring->name};
     }
+    warn_of_events();
     site_arguments_ = row_arguments(out_.coding, table_, true);
     std::vector<std::string> defaults;
     for (const SiteArgumentInfo& info : likelihood_.arguments) {
@@ -350,6 +367,19 @@ class Builder {
     }
     note_defaults("", fmt::format("{}", fmt::join(defaults, ", ")));
     out_.model.sites = {observe(likelihood_.traits.name, responses_, site_arguments_)};
+  }
+
+  /// Every time would be taken for an event, and the column that knows better for a feature or for nothing.
+  void warn_of_events() {
+    const SiteArgumentInfo* censoring = censoring_of(likelihood_);
+    if (censoring == nullptr || out_.coding.argument_columns.contains(censoring->name)) return;
+    const Column* column = likely_events(table_);
+    if (column == nullptr || column->name == terms_.target) return;
+    out_.warnings.push_back(
+        fmt::format("every row is taken for an event, though there is a column {}; if that says which times are "
+                    "censored, give {} {} (1 for events) or {} {} (1 for censored rows)",
+                    in_quotes(column->name), name("event"), column->name,
+                    column_option(censoring->name, options_.spelling), column->name));
   }
 
   /// Where learning starts, half the spread of the responses is taken for noise.

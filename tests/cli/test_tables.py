@@ -96,6 +96,18 @@ class Events(ToolTest):
         warned = self.result("evaluate", "--model", "e.gsm", "--model", "wrong.gsm", "--data", "t.csv")["warnings"]
         self.assertIn(f"e.gsm takes {censored} rows as censored and wrong.gsm takes {60 - censored} rows", warned[0])
 
+    def test_a_column_of_events_that_nobody_names(self):
+        self.write("t.csv", "x,time,Status\n" + "".join(f"{i % 3},{1 + i % 5},{1 + i % 2}\n" for i in range(12)))
+        fit = ("fit", "--data", "t.csv", "--formula", "time ~ x")
+        wanted = 'every row is taken for an event, though there is a column "Status"'
+        self.assertTrue(any(w.startswith(wanted) for w in self.result(*fit, "--likelihood", "weibull")["warnings"]))
+        self.assertFalse(self.result(*fit, "--likelihood", "gamma")["warnings"])
+        table = self.read("t.csv").decode()
+        self.write("t.csv", table.replace(",2\n", ",0\n"))
+        self.assertFalse(self.result(*fit, "--likelihood", "weibull", "--event", "Status")["warnings"])
+        self.write("t.csv", table.replace(",2\n", ",7\n"))
+        self.assertFalse(self.result(*fit, "--likelihood", "weibull")["warnings"])
+
     def test_events_are_not_asked_of_new_rows(self):
         self.write("t.csv", survival_table())
         self.succeed(*self.FIT, "--event", "event", "--save", "e.gsm")
@@ -224,6 +236,14 @@ class Reading(ToolTest):
     def test_empty_cells_between_tabs_are_missing(self):
         self.write("t.tsv", "x\ty\n1\t2\n\t3\n4\t5\n")
         self.refuse(*self.FIT, "--data", "t.tsv", says=("line 3", '"x"', "missing"))
+
+    def test_numbers_with_commas(self):
+        self.write("t.csv", "x,y\n" + "".join(f'"{i % 4},{i % 3}",{i}\n' for i in range(12)))
+        fit = ("fit", "--data", "t.csv", "--formula", "y ~ x", "--likelihood", "gaussian")
+        self.refuse(*fit, says=('"x"', '"0,0" in line 2', "--categorical x"))
+        self.succeed(*fit, "--categorical", "x")
+        self.write("t.csv", "x,y\n" + "".join(f'"{"abc"[i % 3]},{i % 2}",{i}\n' for i in range(12)))
+        self.succeed(*fit)
 
     def test_a_table_without_a_header(self):
         self.write("t.csv", "5.1,3.5,1.4\n4.9,3.0,1.4\n")

@@ -309,6 +309,13 @@ class Terms(ToolTest):
         self.assertIn("level of its own", self.succeed(*fit, "--formula", "n ~ x + (1|id)", "--likelihood",
                                                        "negative-binomial").stderr)
 
+    def test_long_numbers_that_name_groups(self):
+        self.write("l.csv", "id,x,y\n" + "".join(f"{2023000000000000001 + i // 4},{i % 5},{i % 7}\n" for i in range(24)))
+        fit = ("fit", "--data", "l.csv", "--formula", "y ~ x + (1|id)", "--likelihood", "gaussian")
+        self.refuse(*fit, says=('"id"', "--categorical id"))
+        kept = self.result(*fit, "--categorical", "id")["random"][0]["levels"]
+        self.assertEqual(kept, [str(2023000000000000001 + i) for i in range(6)])
+
     def test_effects_of_levels_are_shown(self):
         fit = ("fit", "--data", data("sleepstudy.csv"), "--formula", "reaction ~ days + (days|subject)", "--likelihood",
                "gaussian", "--learn")
