@@ -10,6 +10,7 @@
 #include "gaussmith/kernels.hpp"
 #include "gaussmith/learn.hpp"
 #include "gaussmith/model.hpp"
+#include "gaussmith/operators.hpp"
 #include "gaussmith/predict.hpp"
 #include "gaussmith/random.hpp"
 #include "gaussmith/report.hpp"
