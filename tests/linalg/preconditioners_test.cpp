@@ -132,7 +132,7 @@ TEST(Preconditioners, IncompleteCholeskyIsExactWithoutFill) {
 }
 
 TEST(Preconditioners, IncompleteCholeskyHelpsOnALaplacian) {
-  const Matrix a = laplacian(20);
+  const Matrix a = laplacian(14);
   const LinearMap m = incomplete_cholesky_preconditioner(a.sparseView());
   EXPECT_LT(2 * iterations(a, m), iterations(a, diagonal_preconditioner(a.diagonal())));
 }

@@ -120,11 +120,11 @@ TEST(VarianceEstimators, DrawsAreUnbiased) {
   const PrecisionSystem system = problem.system();
   const Vector truth = problem.row_variances();
   Vector sum = Vector::Zero(truth.size());
-  const int seeds = 400;
-  for (std::uint64_t seed = 1; seed <= seeds; ++seed)
-    sum +=
-        estimate_variances(system, SampledVariances{.draws = 8, .control_steps = 5}, {.weights = false, .seed = seed})
-            .rows;
+  const int seeds = testing::repetitions(400);
+  for (int seed = 1; seed <= seeds; ++seed)
+    sum += estimate_variances(system, SampledVariances{.draws = 8, .control_steps = 5},
+                              {.weights = false, .seed = static_cast<std::uint64_t>(seed)})
+               .rows;
   // Five standard errors sqrt(2 / draws) of a mean of all draws.
   EXPECT_LT((sum / seeds - truth).cwiseQuotient(truth).cwiseAbs().maxCoeff(), 5.0 * std::sqrt(2.0 / (8.0 * seeds)));
 }
