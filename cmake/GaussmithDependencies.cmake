@@ -53,6 +53,7 @@ list(POP_FRONT GAUSSMITH_CHOLMOD_PARTS)
 gaussmith_import(cholmod ${GAUSSMITH_cholmod_STATIC} ${GAUSSMITH_CHOLMOD_PARTS} gaussmith::lapacke ${GAUSSMITH_METIS}
   ${GAUSSMITH_GOMP} m)
 set_target_properties(gaussmith::cholmod PROPERTIES INTERFACE_INCLUDE_DIRECTORIES ${GAUSSMITH_SUITESPARSE_INCLUDE})
+
 # FFTW, for operators that convolve or transform. Static as well: plans of a program's own FFTW are not ours.
 find_library(GAUSSMITH_FFTW_STATIC NAMES libfftw3.a REQUIRED)
 gaussmith_import(fftw ${GAUSSMITH_FFTW_STATIC} m)

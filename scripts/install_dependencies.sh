@@ -4,9 +4,8 @@
 #   scripts/install_dependencies.sh --dev  also what the tests and checks need
 set -euo pipefail
 
-build_packages=(g++ cmake ninja-build libeigen3-dev libopenblas-serial-dev liblapacke-dev libsuitesparse-dev libboost-dev
-build_packages=(g++ cmake ninja-build libeigen3-dev libopenblas-serial-dev liblapacke-dev libfftw3-dev libboost-dev
-  libcli11-dev nlohmann-json3-dev libfmt-dev zlib1g-dev)
+build_packages=(g++ cmake ninja-build libeigen3-dev libopenblas-serial-dev liblapacke-dev libsuitesparse-dev libfftw3-dev
+  libboost-dev libcli11-dev nlohmann-json3-dev libfmt-dev zlib1g-dev)
 dev_packages=(git libgtest-dev libnlopt-dev libnlopt-cxx-dev libbenchmark-dev clang clang-format clang-tidy libclang-rt-14-dev gcovr doxygen ccache
   python3)
 minimal_cmake=3.25
