@@ -37,7 +37,8 @@ struct KernelExpression {
   /// Starting values for learning where nothing was set: the response's scale for signal_sd (shared between the terms
   /// of a sum, and over the size of a row for linear), the spread of a column times sqrt(columns) for the length-scales
   /// of stationary kernels, the strongest period of the responses (of their inputs' range where there are none) for
-  /// periodic.
+  /// periodic. Further components on the same columns start apart: at a quarter of the length-scale each, at the next
+  /// period of what the others leave.
   void start_from(const Matrix& inputs, double response_scale, const Vector& responses = {});
 
   /// The kernel over inputs of that many columns; what nothing set takes the defaults of the catalogue.

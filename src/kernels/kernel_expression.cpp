@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <map>
 
 namespace gaussmith {
 
@@ -177,6 +178,73 @@ double spread_of(const Vector& column) {
   return sd > 1e-12 && std::isfinite(sd) ? sd : 1.0;
 }
 
+/// What earlier components have started with: components of one kind on the same columns must start apart, because
+/// nothing else tells them from one another.
+struct Taken {
+  std::map<std::vector<Index>, int> lengthscales;
+  std::map<std::vector<Index>, int> periods;
+};
+
+/// Each further length-scale on the same columns starts this much shorter.
+constexpr double apart = 0.25;
+
+void start_leaf(KernelExpression& leaf, const Matrix& inputs, double response_scale, const Vector& responses,
+                Taken& taken) {
+  const std::string_view name = leaf.name;
+  const auto start = [&](const char* argument, std::vector<double> values) {
+    leaf.arguments.try_emplace(argument, std::move(values));
+  };
+  if (name == "linear") {
+    const double size = std::sqrt(inputs.rowwise().squaredNorm().mean());
+    start("signal_sd", {response_scale / (size > 1e-12 && std::isfinite(size) ? size : 1.0)});
+    return;
+  }
+  start("signal_sd", {response_scale});
+  if (name == "periodic") {
+    const int before = taken.periods[leaf.places]++;
+    start("period", {strongest_periods(inputs, responses, static_cast<std::size_t>(before) + 1).back()});
+  }
+  const bool stationary = name == "se" || name == "rq" || name.starts_with("matern");
+  if (!stationary && name != "neural-network") {
+    return;
+  }
+  const auto width = static_cast<std::size_t>(inputs.cols());
+  std::vector<double> spreads(width);
+  double total = 0.0;
+  for (std::size_t j = 0; j < width; ++j) {
+    spreads[j] = spread_of(inputs.col(static_cast<Index>(j)));
+    total += spreads[j] * spreads[j];
+  }
+  const double count = static_cast<double>(width);
+  if (name == "neural-network") {
+    for (double& spread : spreads) {
+      spread = 1.0 / spread;
+    }
+    start("weight_sd", leaf.ard ? spreads : std::vector<double>{std::sqrt(count / total)});
+    return;
+  }
+  // Differences of rows are of this size, whatever the columns' own sizes.
+  const double factor = std::pow(apart, taken.lengthscales[leaf.places]++);
+  for (double& spread : spreads) {
+    spread *= factor * std::sqrt(count);
+  }
+  start("lengthscale", leaf.ard ? spreads : std::vector<double>{factor * std::sqrt(total)});
+}
+
+void start(KernelExpression& kernel, const Matrix& all_inputs, double response_scale, const Vector& responses,
+           Taken& taken) {
+  const Matrix inputs = kernel.places.empty() ? all_inputs : Matrix(all_inputs(Eigen::all, kernel.places));
+  if (kernel.terms.empty()) {
+    start_leaf(kernel, inputs, response_scale, responses, taken);
+    return;
+  }
+  const bool is_sum = kernel.name == "sum";
+  const double share = is_sum ? response_scale / std::sqrt(static_cast<double>(kernel.terms.size())) : response_scale;
+  for (std::size_t i = 0; i < kernel.terms.size(); ++i) {
+    start(kernel.terms[i], inputs, is_sum || i == 0 ? share : 1.0, responses, taken);
+  }
+}
+
 /// Splits "lengthscale[3]" into the name and 3; index -1 without brackets, nothing for anything else.
 bool split_index(std::string_view text, std::string_view& name, Index& index) {
   const auto open = text.find('[');
@@ -269,52 +337,9 @@ bool KernelExpression::set(std::string_view parameter, const std::vector<double>
   return true;
 }
 
-void KernelExpression::start_from(const Matrix& all_inputs, double response_scale, const Vector& responses) {
-  const Matrix inputs = places.empty() ? all_inputs : Matrix(all_inputs(Eigen::all, places));
-  if (!terms.empty()) {
-    const bool is_sum = name == "sum";
-    const double share = is_sum ? response_scale / std::sqrt(static_cast<double>(terms.size())) : response_scale;
-    for (std::size_t i = 0; i < terms.size(); ++i) {
-      terms[i].start_from(inputs, is_sum || i == 0 ? share : 1.0, responses);
-    }
-    return;
-  }
-  const auto start = [&](const char* argument, std::vector<double> values) {
-    arguments.try_emplace(argument, std::move(values));
-  };
-  if (name == "linear") {
-    const double size = std::sqrt(inputs.rowwise().squaredNorm().mean());
-    start("signal_sd", {response_scale / (size > 1e-12 && std::isfinite(size) ? size : 1.0)});
-    return;
-  }
-  start("signal_sd", {response_scale});
-  if (name == "periodic") {
-    start("period", {starting_period(inputs, responses)});
-  }
-  const bool stationary = name == "se" || name == "rq" || name.starts_with("matern");
-  if (!stationary && name != "neural-network") {
-    return;
-  }
-  const auto width = static_cast<std::size_t>(inputs.cols());
-  std::vector<double> spreads(width);
-  double total = 0.0;
-  for (std::size_t j = 0; j < width; ++j) {
-    spreads[j] = spread_of(inputs.col(static_cast<Index>(j)));
-    total += spreads[j] * spreads[j];
-  }
-  const double count = static_cast<double>(width);
-  if (name == "neural-network") {
-    for (double& spread : spreads) {
-      spread = 1.0 / spread;
-    }
-    start("weight_sd", ard ? spreads : std::vector<double>{std::sqrt(count / total)});
-    return;
-  }
-  // Differences of rows are of this size, whatever the columns' own sizes.
-  for (double& spread : spreads) {
-    spread *= std::sqrt(count);
-  }
-  start("lengthscale", ard ? spreads : std::vector<double>{std::sqrt(total)});
+void KernelExpression::start_from(const Matrix& inputs, double response_scale, const Vector& responses) {
+  Taken taken;
+  start(*this, inputs, response_scale, responses, taken);
 }
 
 KernelHandle KernelExpression::build(Index input_columns) const {

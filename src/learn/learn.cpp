@@ -4,12 +4,16 @@
 #include "engines/infer_valid.hpp"
 #include "gaussmith/errors.hpp"
 #include "gaussmith/random.hpp"
+#include "kernels/starting_period.hpp"
 #include "learn/advice.hpp"
+#include "learn/candidate_starts.hpp"
 #include "learn/explore.hpp"
 #include "learn/free_parameters.hpp"
 #include "learn/learning_objective.hpp"
 #include "learn/maximise.hpp"
+#include "learn/race.hpp"
 #include "learn/row_subset.hpp"
+#include "model/prior.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -52,6 +56,22 @@ constexpr double well_known_error = 0.4;
 constexpr double part_error = 0.5;
 /// That half need not be exact.
 constexpr double part_tolerance = 1e-2;
+
+/// Starts of kernels with several components are compared over at most this many rows, with this many periods, where
+/// at least this many evaluations are allowed.
+constexpr Index race_rows = 300;
+constexpr std::size_t race_periods = 3;
+constexpr int race_evaluations = 60;
+/// What a search from one of several starts may leave to gain before they are compared.
+/// Evaluations for that, as a multiple of those for one start.
+constexpr int race_share = 2;
+constexpr double final_gain = 0.05;
+/// Their first steps: they begin near a maximum.
+constexpr double final_radius = 0.3;
+
+/// Another maximum is told of where it is no more than this below, and so far away in a length-scale or period.
+constexpr double rival_gain = 3.0;
+constexpr double rival_distance = 0.5;
 
 /// One call of learn(): ascents from one or several starts over one objective.
 class Learning {
@@ -165,9 +185,90 @@ class Learning {
     return covariance && covariance->diagonal().maxCoeff() < well_known_error * well_known_error;
   }
 
+  /// Where kernels with several components had better begin: those of the candidate starts that lead furthest, best
+  /// first, judged over a part of the rows where there are many. Empty for others, and where evaluations are few.
+  std::vector<Evaluated> race_of_starts(const Vector& first) {
+    if (!has_components(free_) || options_.max_evaluations < race_evaluations) return {};
+    const GaussianProcess* process = process_of(model_.prior);
+    std::vector<double> periods;
+    if (process != nullptr && model_.sites.size() == 1)
+      periods = strongest_periods(*process->inputs, model_.sites.front()->responses(), race_periods);
+    const std::vector<Vector> starts = candidate_starts(free_, first, periods);
+    const RaceOptions options{.max_evaluations = race_share * options_.max_evaluations,
+                              .narrow = places_of_periods(free_)};
+    const bool many = model_.rows() > race_rows;
+    const std::optional<Model> part = many ? row_subset(model_, race_rows) : std::nullopt;
+    const auto stop = [&] { return stopped_; };
+    if (!part) {
+      left_here_ = options.max_evaluations;
+      std::vector<Evaluated> out = race(counted_, stop, starts, lower_, upper_, options);
+      left_here_ = options_.max_evaluations;
+      return out;
+    }
+    LearningObjective objective(*part, method_, quiet_run(), options_, free_);
+    const PartialFunction f = [&](const Vector& at) {
+      auto evaluation = objective(at);
+      const Next next = progress_.tell({0, objective.best_value(), 0.0, "learning from a part of the rows"});
+      if (next == Next::accept) stopped_ = true;
+      return evaluation;
+    };
+    std::vector<Evaluated> out = race(f, stop, starts, lower_, upper_, options);
+    report_.part_rows = race_rows;
+    report_.part_evaluations = objective.evaluations();
+    // The caller keeps what there is.
+    if (stopped_) (void)objective_(out.empty() ? first : out.front().point);
+    return out;
+  }
+
+  /// Searches from several starts until little is left to gain, then the best of them to its end.
+  Maximum ascend_from_best(const std::vector<Evaluated>& starts) {
+    std::vector<Evaluated> ends;
+    for (const Evaluated& start : starts) {
+      objective_.forget_start();
+      const SearchOptions search{
+          .max_evaluations = left_here_, .tolerance = options_.tolerance, .radius = final_radius, .enough = final_gain};
+      Maximum reached = maximise(
+          counted_, [&] { return stopped_; }, start.point, lower_, upper_, search);
+      report_.curvature_evaluations += reached.curvature_evaluations;
+      if (reached.point.size() > 0)
+        ends.push_back({std::move(reached.point), Evaluation{reached.value, std::move(reached.gradient)}});
+    }
+    if (ends.empty()) return {-std::numeric_limits<double>::infinity(), Status::numerical_failure, "the starts failed"};
+    std::stable_sort(ends.begin(), ends.end(),
+                     [](const Evaluated& a, const Evaluated& b) { return a.evaluation.value > b.evaluation.value; });
+    Maximum maximum = look_beyond(ascend(ends.front().point, ends.front().evaluation));
+    warn_of_rivals(maximum, ends);
+    return maximum;
+  }
+
+  /// Names the first of the other ends of searches that is nearly as good and yet elsewhere.
+  void warn_of_rivals(const Maximum& maximum, const std::vector<Evaluated>& ends) {
+    if (maximum.status != Status::converged) return;
+    for (const Evaluated& end : ends) {
+      const double behind = maximum.value - end.evaluation.value;
+      if (!(behind > final_gain && behind < rival_gain)) continue;
+      // What is nowhere determined may be anywhere: scales and periods tell maxima apart.
+      std::vector<std::string> apart;
+      for (std::size_t p = 0; p < free_.size(); ++p) {
+        const bool telling =
+            free_[p].name.find("lengthscale") != std::string::npos || free_[p].name.ends_with(".period");
+        const double place = end.point(static_cast<Index>(p));
+        if (telling && std::abs(place - maximum.point(static_cast<Index>(p))) > rival_distance)
+          apart.push_back(fmt::format("{} = {:.3g}", free_[p].name, value_on(free_[p].scale, place)));
+      }
+      if (apart.empty()) continue;
+      report_.warnings.push_back(
+          fmt::format("another maximum of the evidence, only {:.2g} lower, has {}: the data hardly tell them apart; "
+                      "restarts look for more, and hyperpriors decide",
+                      behind, fmt::join(apart, ", ")));
+      return;
+    }
+  }
+
   /// From the model's own parameters: first along all length-scales together, then with those of a kernel tied to one
-  /// another, then free.
+  /// another, then free. Kernels with several components begin where the best of several starts lead.
   Maximum explore_and_ascend(const Vector& point) {
+    if (const auto starts = race_of_starts(point); !starts.empty() && !stopped_) return ascend_from_best(starts);
     if (const auto part = learn_from_part(point)) {
       const SearchOptions search{.max_evaluations = left_here_,
                                  .tolerance = options_.tolerance,

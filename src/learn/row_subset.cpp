@@ -37,17 +37,53 @@ Sites rows_of(const SiteBlock& block, const std::vector<Index>& rows) {
   return typeid(found) == typeid(block) ? made : nullptr;
 }
 
+/// The chosen rows of an additive design and, of the process's values, those that they see.
+std::optional<Design> additive_part(const Design& design, const std::vector<Index>& rows, Index beside,
+                                    std::vector<Index>& values) {
+  const Design chosen = design.select(rows);
+  const auto sparse = chosen.entries().sparse;
+  if (!sparse) return {};
+  std::vector<Index> place(static_cast<std::size_t>(design.cols() - beside), -1);
+  std::vector<Eigen::Triplet<double>> entries;
+  for (Index outer = 0; outer < sparse->outerSize(); ++outer)
+    for (SparseMatrix::InnerIterator it(*sparse, outer); it; ++it) {
+      Index column = it.col();
+      if (column >= beside) {
+        Index& at = place[static_cast<std::size_t>(column - beside)];
+        if (at < 0) {
+          at = static_cast<Index>(values.size());
+          values.push_back(column - beside);
+        }
+        column = beside + at;
+      }
+      entries.emplace_back(static_cast<int>(it.row()), static_cast<int>(column), it.value());
+    }
+  SparseMatrix out(static_cast<Index>(rows.size()), beside + static_cast<Index>(values.size()));
+  out.setFromTriplets(entries.begin(), entries.end());
+  return Design(std::move(out));
+}
+
 }  // namespace
 
 std::optional<Model> row_subset(const Model& model, Index count) {
   const auto* process = std::get_if<GaussianProcess>(&model.prior);
-  if (process == nullptr || !model.design.is_identity() || model.sites.size() != 1) return {};
+  const auto* additive = std::get_if<Additive>(&model.prior);
+  const bool plain = process != nullptr && model.design.is_identity();
+  if (!(plain || (additive != nullptr && additive->process)) || model.sites.size() != 1) return {};
   const std::vector<Index> rows = choose(model.rows(), count);
   Model part = model;
   const Sites sites = rows_of(*model.sites.front(), rows);
   if (!sites) return {};
   part.sites = {sites};
-  std::get<GaussianProcess>(part.prior).inputs = Matrix((*process->inputs)(rows, Eigen::all));
+  if (plain) {
+    std::get<GaussianProcess>(part.prior).inputs = Matrix((*process->inputs)(rows, Eigen::all));
+  } else {
+    std::vector<Index> values;
+    auto design = additive_part(model.design, rows, additive->weights(), values);
+    if (!design) return {};
+    part.design = std::move(*design);
+    std::get<Additive>(part.prior).process->inputs = Matrix((*additive->process->inputs)(values, Eigen::all));
+  }
   if (model.offset.size() > 0) part.offset = Vector(model.offset(rows));
   if (model.weights.size() > 0) part.weights = Vector(model.weights(rows));
   return part;

@@ -7,8 +7,8 @@
 
 namespace gaussmith {
 
-/// The process over `count` of its rows, chosen by a seed of its own. Nothing for other priors and designs, and for
-/// sites that are not of the catalogue.
+/// The process, alone or beside coefficients and effects, over `count` of its rows, chosen by a seed of its own.
+/// Nothing for other priors and designs, and for sites that are not of the catalogue.
 [[nodiscard]] std::optional<Model> row_subset(const Model& model, Index count);
 
 }  // namespace gaussmith

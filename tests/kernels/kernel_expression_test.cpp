@@ -73,7 +73,8 @@ TEST(KernelExpression, StartsFromTheScaleOfTheData) {
   EXPECT_NEAR(kernel.terms[0].arguments.at("lengthscale")[0], first, 1e-15);
   EXPECT_NEAR(kernel.terms[0].arguments.at("lengthscale")[1], second, 1e-15);
   EXPECT_EQ(kernel.terms[1].arguments.at("signal_sd")[0], 7.0);
-  EXPECT_NEAR(kernel.terms[1].arguments.at("lengthscale")[0], std::hypot(first, second) / std::sqrt(2.0), 1e-15);
+  // The second on the same columns starts a quarter as long.
+  EXPECT_NEAR(kernel.terms[1].arguments.at("lengthscale")[0], std::hypot(first, second) / std::sqrt(2.0) / 4, 1e-15);
   // The linear function then has a mean square over the rows of its share.
   const double slope = kernel.terms[2].arguments.at("signal_sd")[0];
   EXPECT_NEAR(slope * slope * points.rowwise().squaredNorm().mean(), 3.0, 1e-12);
@@ -99,6 +100,30 @@ TEST(KernelExpression, APeriodStartsAtTheStrongestOneAndNeverAtTheSpacingOfTheIn
   set.set("period", {7.0}, 1);
   set.start_from(months, 1.0, responses);
   EXPECT_EQ(set.arguments.at("period")[0], 7.0);
+}
+
+TEST(KernelExpression, ComponentsOnTheSameColumnsStartApart) {
+  Matrix months(240, 1);
+  Vector responses(240);
+  for (Index i = 0; i < 240; ++i) {
+    const auto t = static_cast<double>(i);
+    months(i, 0) = t;
+    responses(i) = 2.0 * std::sin(2 * std::numbers::pi * t / 12.0) + std::cos(2 * std::numbers::pi * t / 31.0);
+  }
+  KernelExpression kernel = parse_kernel("periodic+se*periodic+se");
+  kernel.start_from(months, 1.0, responses);
+  const auto period = [](const KernelExpression& leaf) { return leaf.arguments.at("period")[0]; };
+  const auto lengthscale = [](const KernelExpression& leaf) { return leaf.arguments.at("lengthscale")[0]; };
+  EXPECT_NEAR(period(kernel.terms[0]), 12.0, 0.2);
+  EXPECT_NEAR(period(kernel.terms[1].terms[1]), 31.0, 1.0);
+  EXPECT_NEAR(lengthscale(kernel.terms[2]), lengthscale(kernel.terms[1].terms[0]) / 4, 1e-12);
+  // Other columns are another matter.
+  KernelExpression apart = parse_kernel("se(a)+se(b)");
+  apart.place_columns([](const std::string& name) { return std::vector<Index>{name == "a" ? 0 : 1}; });
+  Matrix twice(240, 2);
+  twice << months, months;
+  apart.start_from(twice, 1.0, responses);
+  EXPECT_EQ(lengthscale(apart.terms[0]), lengthscale(apart.terms[1]));
 }
 
 TEST(KernelExpression, SaysWhatIsLeftAtItsDefault) {
