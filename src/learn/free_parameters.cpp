@@ -27,6 +27,17 @@ constexpr double near_bound = 100.0;
 constexpr double room_below = 1e-4;
 constexpr double room_above = 1e2;
 
+/// Latent functions behind a link have a unit: a standard deviation of this says yes or no for certain, and far beyond
+/// it inference runs out of digits.
+constexpr double largest_signal = 1e3;
+
+bool behind_links(const Model& model) {
+  return !model.sites.empty() && std::all_of(model.sites.begin(), model.sites.end(), [](const Sites& block) {
+    const LikelihoodInfo* info = find_likelihood(block->traits().name);
+    return info != nullptr && info->link != Link::identity;
+  });
+}
+
 void check_range(const std::string& name, const Bounds& bounds, ParameterScale scale) {
   const bool positive = scale == ParameterScale::logarithm;
   const bool inside =
@@ -58,6 +69,7 @@ std::vector<FreeParameter> free_parameters(const Model& model, const LearnOption
   check_range("parameters (default_bounds)", options.default_bounds, ParameterScale::logarithm);
   std::map<std::string, LogNormal> hyperpriors;
   for (const auto& [name, prior] : options.hyperpriors) hyperpriors[names.resolve(name)] = prior;
+  const bool has_unit = behind_links(model) && options.default_bounds.upper == Bounds{}.upper;
   std::vector<FreeParameter> free;
   for (const Parameter& p : model.parameters()) {
     const auto own = bounds.find(p.name);
@@ -71,6 +83,7 @@ std::vector<FreeParameter> free_parameters(const Model& model, const LearnOption
                    : p.scale == ParameterScale::logarithm ? options.default_bounds
                                                           : Bounds{-largest_correlation, largest_correlation};
     if (own == bounds.end()) {
+      if (has_unit && p.name.ends_with(".signal_sd")) range.upper = largest_signal;
       // Units are the user's: there is room below and above any start.
       if (p.scale == ParameterScale::logarithm) {
         if (p.value < near_bound * range.lower) range.lower = std::min(range.lower, room_below * p.value);

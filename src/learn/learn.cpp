@@ -70,7 +70,7 @@ constexpr double final_gain = 0.05;
 constexpr double final_radius = 0.3;
 
 /// Another maximum is told of where it is no more than this below, and so far away in a length-scale or period.
-constexpr double rival_gain = 3.0;
+constexpr double rival_gain = 1.0;
 constexpr double rival_distance = 0.5;
 
 /// One call of learn(): ascents from one or several starts over one objective.
@@ -257,10 +257,10 @@ class Learning {
           apart.push_back(fmt::format("{} = {:.3g}", free_[p].name, value_on(free_[p].scale, place)));
       }
       if (apart.empty()) continue;
-      report_.warnings.push_back(
-          fmt::format("another maximum of the evidence, only {:.2g} lower, has {}: the data hardly tell them apart; "
-                      "restarts look for more, and hyperpriors decide",
-                      behind, fmt::join(apart, ", ")));
+      report_.warnings.push_back(fmt::format(
+          "another maximum of the evidence, only about {:.2g} lower, has {}: the data hardly tell them apart; "
+          "restarts look for more, and hyperpriors decide",
+          behind, fmt::join(apart, ", ")));
       return;
     }
   }

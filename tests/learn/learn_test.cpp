@@ -1,5 +1,6 @@
 #include "gaussmith/learn.hpp"
 #include "gaussmith/errors.hpp"
+#include "learn/free_parameters.hpp"
 #include "learn/maximise.hpp"
 #include "support/models.hpp"
 
@@ -237,6 +238,20 @@ TEST(Learn, RefusesBadOptions) {
   EXPECT_THROW((void)learn(model, Laplace{}, {.max_evaluations = 0}), InvalidOption);
   EXPECT_THROW((void)learn(model, Laplace{}, {.tolerance = 0}), InvalidOption);
   EXPECT_THROW((void)learn(model, Laplace{}, {.restarts = -1}), InvalidOption);
+}
+
+TEST(Learn, SignalsBehindALinkEndWhereInferenceStillHasDigits) {
+  const auto upper = [](const Model& model, const LearnOptions& options) {
+    for (const FreeParameter& f : free_parameters(model, options))
+      if (f.name == "kernel.signal_sd") return std::exp(f.upper);
+    return 0.0;
+  };
+  const Model classes = process_model("bernoulli-logit", 20, 3);
+  EXPECT_NEAR(upper(classes, {}), 1e3, 1e-9);
+  EXPECT_NEAR(upper(classes, {.default_bounds = {1e-3, 1e7}}), 1e7, 1e-3);
+  EXPECT_NEAR(upper(classes, {.bounds = {{"kernel.signal_sd", {1e-3, 1e6}}}}), 1e6, 1e-3);
+  EXPECT_NEAR(upper(classes.with_parameters({{"kernel.signal_sd", 50.0}}), {}), 5e3, 1e-6);
+  EXPECT_NEAR(upper(process_model("gaussian", 20, 3), {}), 1e5, 1e-6);
 }
 
 TEST(Learn, WithNothingFreeJustInfers) {
