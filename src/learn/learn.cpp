@@ -56,6 +56,8 @@ constexpr double well_known_error = 0.4;
 constexpr double part_error = 0.5;
 /// That half need not be exact.
 constexpr double part_tolerance = 1e-2;
+/// With many rows, evaluations are dear: so near to the maximum, in standard errors, is there.
+constexpr double near_enough = 1e-3;
 
 /// Starts of kernels with several components are compared over at most this many rows, with this many periods, where
 /// at least this many evaluations are allowed.
@@ -129,19 +131,37 @@ class Learning {
     }
   }
 
-  /// Where a part of many rows leads, and the Hessian there, grown with the rows. Nothing for few rows, for
-  /// length-scales of single features, which a part of the rows may not show, and where the part ends at a bound.
+  /// Where a part of many rows leads, and the Hessian there.
   struct PartialResult {
+    Index rows;
+    Vector scanned;  ///< Where its scan of length-scales led.
     Vector point;
     Curvature curvature;
-    double radius;
+    double spread;  ///< The largest standard error.
+
+    [[nodiscard]] bool open() const { return spread > part_error; }
   };
-  std::optional<PartialResult> learn_from_part(const Vector& first) {
-    const Index rows = model_.rows();
-    if (rows < many_rows || free_.size() > most_beyond || TiedCoordinates(free_, first).fewer()) return {};
-    const Index count = rows / share_of_rows;
-    const std::optional<Model> part = row_subset(model_, count);
-    if (!part) return {};
+
+  /// From the smallest part up, each from where the one before led, to half of all rows; a part that leaves parameters
+  /// open is the last, because larger ones may lead elsewhere. Nothing for few rows, and for length-scales of single
+  /// features, which a part of the rows may not show.
+  std::optional<PartialResult> learn_from_parts(const Vector& first) {
+    if (model_.rows() < many_rows || free_.size() > most_beyond || TiedCoordinates(free_, first).fewer()) return {};
+    std::vector<Index> counts = {model_.rows() / share_of_rows};
+    while (counts.back() >= many_rows) counts.push_back(counts.back() / share_of_rows);
+    std::optional<PartialResult> result;
+    for (auto count = counts.rbegin(); count != counts.rend() && !stopped_; ++count) {
+      const std::optional<Model> part = row_subset(model_, *count);
+      if (!part) return {};
+      result = learn_from(*part, first, std::move(result));
+      if (result && result->open()) break;
+    }
+    return result;
+  }
+
+  /// Nothing where the part ends at a bound or does not come to an end.
+  std::optional<PartialResult> learn_from(const Model& part, const Vector& first,
+                                          std::optional<PartialResult> smaller) {
     LearnOptions options = options_;
     options.restarts = 0;
     options.standard_errors = true;
@@ -150,7 +170,9 @@ class Learning {
     run.progress = [this](const Iteration& iteration) {
       return progress_.tell({0, iteration.objective, iteration.residual, "learning from a part of the rows"});
     };
-    Learning learning(*part, method_, options, run, free_);
+    Learning learning(part, method_, options, run, free_);
+    learning.is_part_ = true;
+    learning.smaller_ = std::move(smaller);
     std::optional<Learned> result;
     try {
       result = learning.run();
@@ -158,8 +180,8 @@ class Learning {
       return {};  // What a part cannot do, all rows may.
     }
     const Learned& learned = *result;
-    report_.part_rows = count;
-    report_.part_evaluations = learned.report.evaluations + learned.report.part_evaluations;
+    report_.part_rows = part.rows();
+    report_.part_evaluations += learned.report.evaluations;
     if (learned.report.status == Status::stopped) {
       // The caller keeps what there is: the fit of all rows where the part has come to.
       (void)objective_(learning.objective_.best() ? learning.objective_.best_point() : first);
@@ -170,13 +192,9 @@ class Learning {
     if (learned.report.status != Status::converged || !curvature || curvature->coordinates.size() != free_.size())
       return {};
     const auto covariance = covariance_at_maximum(curvature->hessian);
-    if (!covariance) return {};
-    const double spread = std::sqrt(covariance->diagonal().maxCoeff());
-    if (spread > part_error) return {};
-    const double growth = static_cast<double>(rows) / static_cast<double>(count);
-    return PartialResult{learning.objective_.best_point(),
-                         Curvature{curvature->coordinates, growth * curvature->hessian},
-                         std::clamp(2.0 * spread, 0.1, 1.0)};
+    if (!covariance || learning.scanned_.size() == 0) return {};
+    return PartialResult{part.rows(), learning.scanned_, learning.objective_.best_point(), *curvature,
+                         std::sqrt(covariance->diagonal().maxCoeff())};
   }
 
   [[nodiscard]] static bool well_known(const Maximum& maximum) {
@@ -269,11 +287,19 @@ class Learning {
   /// another, then free. Kernels with several components begin where the best of several starts lead.
   Maximum explore_and_ascend(const Vector& point) {
     if (const auto starts = race_of_starts(point); !starts.empty() && !stopped_) return ascend_from_best(starts);
-    if (const auto part = learn_from_part(point)) {
+    const std::optional<PartialResult> part = is_part_ ? std::move(smaller_) : learn_from_parts(point);
+    if (part && part->open()) {
+      // Where to climb from is seen in a part; where that leads is not.
+      if (const auto there = counted_(part->scanned)) return look_beyond(ascend(part->scanned, there));
+    } else if (part) {
+      scanned_ = part->scanned;
+      const double growth = static_cast<double>(model_.rows()) / static_cast<double>(part->rows);
+      const Curvature grown{part->curvature.coordinates, growth * part->curvature.hessian};
       const SearchOptions search{.max_evaluations = left_here_,
                                  .tolerance = options_.tolerance,
-                                 .radius = part->radius,
-                                 .curvature = &part->curvature};
+                                 .radius = std::clamp(2.0 * part->spread, 0.1, 1.0),
+                                 .near_enough = near_enough,
+                                 .curvature = &grown};
       Maximum maximum = maximise(
           counted_, [&] { return stopped_; }, part->point, lower_, upper_, search);
       report_.curvature_evaluations += maximum.curvature_evaluations;
@@ -295,6 +321,7 @@ class Learning {
       (void)maximise(
           f, [&] { return stopped_; }, Vector::Zero(tied.lower().size()), tied.lower(), tied.upper(), search, at_start);
     }
+    scanned_ = start->point;
     return look_beyond(ascend(start->point, start->evaluation));
   }
 
@@ -314,7 +341,9 @@ class Learning {
     for (const Vector& step : steps_beyond(*found.curvature, free_)) {
       const Vector there = (home + step).cwiseMax(lower_).cwiseMin(upper_);
       const double expected = -0.5 * (there - home).dot(hessian * (there - home));
+      objective_.set_floor(found.value - far_below);
       const auto evaluation = counted_(there);
+      objective_.set_floor(-std::numeric_limits<double>::infinity());
       if (!evaluation || stopped_) continue;
       const double fall = found.value - evaluation->value;
       const bool away = evaluation->gradient.dot(there - home) > 0.0;
@@ -335,7 +364,9 @@ class Learning {
   }
 
   Maximum ascend(const Vector& from, const std::optional<Evaluation>& known = {}) {
-    const SearchOptions search{.max_evaluations = left_here_, .tolerance = options_.tolerance};
+    const SearchOptions search{.max_evaluations = left_here_,
+                               .tolerance = options_.tolerance,
+                               .near_enough = model_.rows() < many_rows ? 0.0 : near_enough};
     Maximum maximum = maximise(
         counted_, [&] { return stopped_; }, from, lower_, upper_, search, known);
     report_.curvature_evaluations += maximum.curvature_evaluations;
@@ -489,9 +520,12 @@ class Learning {
   LearningObjective objective_;
   Progress progress_;
   LearnReport report_;
-  std::optional<Curvature> curvature_;  ///< At the best point.
-  int left_here_ = 0;                   ///< Evaluations that this start has left.
-  int left_ = 0;                        ///< Those that the best start did not use.
+  std::optional<Curvature> curvature_;    ///< At the best point.
+  bool is_part_ = false;                  ///< This is a search over a part of the rows,
+  std::optional<PartialResult> smaller_;  ///< from where a smaller one led.
+  Vector scanned_;                        ///< Where the scan of length-scales led.
+  int left_here_ = 0;                     ///< Evaluations that this start has left.
+  int left_ = 0;                          ///< Those that the best start did not use.
   bool stopped_ = false;
   bool flat_start_ = false;  ///< The first point shows no way.
   /// The objective within the budget of a start.

@@ -96,6 +96,7 @@ std::optional<Posterior> LearningObjective::infer_at(const Vector& places) {
 Evaluation LearningObjective::evaluate(const Posterior& posterior, const Vector& places) const {
   Evaluation out{posterior.log_evidence().value, Vector::Zero(places.size()), posterior.log_evidence().numerical_error,
                  posterior.gradient_error()};
+  if (out.value < floor_) return out;
   const auto gradient = posterior.gradient();
   for (std::size_t p = 0; p < free_.size(); ++p) {
     const auto i = static_cast<Index>(p);

@@ -25,6 +25,9 @@ class LearningObjective {
   /// inference takes many times the iterations of the cheapest evaluation: such a step went too far.
   [[nodiscard]] std::optional<Evaluation> operator()(const Vector& places);
 
+  /// Below this a value is all that is asked for: the gradient is left out, as zeros.
+  void set_floor(double value) { floor_ = value; }
+
   /// The next evaluation begins a search of its own, from no warm start.
   void forget_start() { from_.reset(); }
 
@@ -64,6 +67,7 @@ class LearningObjective {
   Vector best_point_;
   std::vector<std::pair<std::string, int>> reasons_;
   int evaluations_ = 0, failures_ = 0;
+  double floor_ = -std::numeric_limits<double>::infinity();
   int iterations_ = 0;                              ///< Of the last inference.
   int cheapest_ = std::numeric_limits<int>::max();  ///< Iterations of the cheapest usable one.
   bool first_of_pass_ = true, milder_ = false;

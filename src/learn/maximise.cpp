@@ -123,6 +123,12 @@ class Search {
       const double expected = model_.gain(here_.gradient, step);
       if (expected <= options_.enough && norm_of(step) < radius_)
         return end(Status::converged, fmt::format("no more than {:.1e} left to gain", options_.enough));
+      // The gain of a Newton step is half the square of its length in standard errors.
+      if (out_.curvature && 2.0 * expected <= options_.near_enough * options_.near_enough &&
+          norm_of(point_ - curvature_at_) <= same_place)
+        return end(Status::converged, fmt::format("within {:.1g} standard errors of the maximum, largest projected "
+                                                  "gradient {:.1e}",
+                                                  options_.near_enough, slope));
       if (norm_of(step) <= near && take_hessian()) continue;
       // A Hessian that was only about right has led as near as it could.
       if (options_.curvature != nullptr && attempts_ == known_steps && !second_order_ && take_hessian()) continue;

@@ -18,6 +18,8 @@ struct SearchOptions {
   Index most_differences = 12;  ///< A Hessian by differences is taken up to this many coordinates.
   Index few = 3;                ///< Up to this many coordinates, the search also begins with a Hessian.
   double enough = 0.0;          ///< Ends where the model expects to gain no more than this.
+  /// Ends, where the model is a Hessian by differences, within this many standard errors of its maximum.
+  double near_enough = 0.0;
   const Curvature* curvature = nullptr;  ///< What is known of the Hessian around the start; lent.
 };
 
