@@ -15,6 +15,8 @@ const double scan_step = std::log(4.0);
 constexpr int most_steps = 4;
 /// How much of a step of the length-scales other parameters go with.
 constexpr double most_following = 0.35;
+/// A factor of 7 in the length-scales.
+constexpr double long_step = 2.0;
 /// Where the slope in the length-scales is this much for each row, there is no need to look to the other side.
 constexpr double steep = 0.05;
 
@@ -106,7 +108,11 @@ std::vector<Vector> steps_beyond(const Curvature& curvature, const std::vector<F
   for (Index r = 0; r < count; ++r)
     step(others[static_cast<std::size_t>(r)]) = std::clamp(follow(r), -most_following, most_following);
   step *= length;
-  return {-step, step};
+  // A long step may pass over the next maximum: towards short length-scales, where maxima are narrow, half of it is
+  // looked at as well.
+  std::vector<Vector> steps = {-step, step};
+  if (length > long_step) steps.push_back(-0.5 * step);
+  return steps;
 }
 
 TiedCoordinates::TiedCoordinates(const std::vector<FreeParameter>& free, const Vector& start)

@@ -27,8 +27,9 @@ struct Evaluated {
                                                          const std::vector<FreeParameter>& free, double rows);
 
 /// Steps from a maximum with this curvature to where another one might be: all length-scales shorter, and longer, by a
-/// factor of 3 or two standard errors, the other parameters following as the curvature says, up to a third of that.
-/// Empty unless every parameter is one of the curvature's and some are not length-scales.
+/// factor of 3 or two standard errors, the other parameters following as the curvature says, up to a third of that;
+/// where that is more than a factor of 7, also shorter by its root. Empty unless every parameter is one of the
+/// curvature's and some are not length-scales.
 [[nodiscard]] std::vector<Vector> steps_beyond(const Curvature& curvature, const std::vector<FreeParameter>& free);
 
 /// Coordinates in which each group of parameters moves as one: x = start + T z with z = 0 at the start.

@@ -75,6 +75,16 @@ constexpr double final_radius = 0.3;
 constexpr double rival_gain = 1.0;
 constexpr double rival_distance = 0.5;
 
+/// Evaluations of a search with length-scales that were never tied, and how far below what is known it may be after
+/// them to go on.
+constexpr int untied_evaluations = 12;
+constexpr double untied_fall = 4.0;
+/// What it must be better by to be another maximum, not the same by another way.
+constexpr double untied_gain = 1e-3;
+/// So near in its parameters it has come back, but for length-scales that are this far above their start.
+constexpr double untied_distance = 0.25;
+const double untied_sight = std::log(8.0);
+
 /// One call of learn(): ascents from one or several starts over one objective.
 class Learning {
  public:
@@ -322,7 +332,45 @@ class Learning {
           f, [&] { return stopped_; }, Vector::Zero(tied.lower().size()), tied.lower(), tied.upper(), search, at_start);
     }
     scanned_ = start->point;
-    return look_beyond(ascend(start->point, start->evaluation));
+    Maximum maximum = ascend(start->point, start->evaluation);
+    return tied.fewer() ? look_untied(std::move(maximum), point) : look_beyond(std::move(maximum));
+  }
+
+  /// Length-scales that were never tied may lead to another maximum: a short search from the first point shows whether
+  /// to go on.
+  Maximum look_untied(Maximum found, const Vector& point) {
+    if (found.status != Status::converged || stopped_) return found;
+    objective_.forget_start();
+    bool back = false;
+    const PartialFunction f = [&](const Vector& at) -> std::optional<Evaluation> {
+      back = back || same_place(at, found.point);
+      if (back) return std::nullopt;
+      return counted_(at);
+    };
+    const auto stop = [&] { return stopped_ || back; };
+    SearchOptions search{.max_evaluations = std::min(left_here_, untied_evaluations),
+                         .tolerance = options_.tolerance,
+                         .most_differences = 0,
+                         .few = 0};
+    Maximum other = maximise(f, stop, point, lower_, upper_, search);
+    if (stop() || !(other.value > found.value - untied_fall)) return found;
+    search = {.max_evaluations = left_here_, .tolerance = options_.tolerance, .enough = final_gain};
+    other = maximise(f, stop, other.point, lower_, upper_, search, Evaluation{other.value, other.gradient});
+    report_.curvature_evaluations += other.curvature_evaluations;
+    if (back || !(other.value > found.value + untied_gain)) return found;
+    Maximum better = ascend(other.point, Evaluation{other.value, other.gradient});
+    return better.value > found.value ? better : found;
+  }
+
+  /// Near in every parameter, but for length-scales that both have grown out of sight.
+  [[nodiscard]] bool same_place(const Vector& a, const Vector& b) const {
+    for (std::size_t p = 0; p < free_.size(); ++p) {
+      const auto i = static_cast<Index>(p);
+      const bool is_scale = free_[p].name.find("lengthscale[") != std::string::npos;
+      const bool out_of_sight = is_scale && std::min(a(i), b(i)) > free_[p].initial + untied_sight;
+      if (!out_of_sight && !(std::abs(a(i) - b(i)) < untied_distance)) return false;
+    }
+    return true;
   }
 
   /// Another maximum may lie at shorter or longer length-scales: one evaluation to either side shows whether the

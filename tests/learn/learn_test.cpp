@@ -59,7 +59,8 @@ TEST(Learn, WarmStartsOfConstrainedCovariancesChangeNothingButTheTime) {
   for (const char* family : {"diagonal", "banded:2", "chevron:2", "subspace:2"})
     for (const Model* model : {&std::as_const(linear), &process}) {
       const Kl method{.covariance = family, .basis = Basis::whitened};
-      const LearnOptions options{.default_bounds = {0.05, 20.0}};
+      // Hyperpriors determine what so few rows leave open.
+      const LearnOptions options{.default_bounds = {0.05, 20.0}, .hyperpriors = weak_hyperpriors(*model)};
       LearnOptions without = options;
       without.warm_start = false;
       const Learned warm = learn(*model, method, options);

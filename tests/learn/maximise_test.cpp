@@ -32,6 +32,31 @@ TEST(Maximise, FollowsACurvedValleyAndFindsItsCurvature) {
   EXPECT_NEAR(found.curvature->hessian(1, 1), -200.0, 2.0);
 }
 
+TEST(Maximise, EndsWithinAShareOfAStandardErrorWhereThatIsEnough) {
+  // f = -50 (x - 1)^2 - (x - 1)^4 - 8 y^2: standard errors 0.1 and 0.25 at the maximum (1, 0).
+  int evaluations = 0;
+  const PartialFunction f = [&](const Vector& x) -> std::optional<Evaluation> {
+    ++evaluations;
+    const double d = x(0) - 1.0;
+    return Evaluation{-50 * d * d - std::pow(d, 4) - 8 * x(1) * x(1),
+                      Vector{{-100 * d - 4 * std::pow(d, 3), -16 * x(1)}}};
+  };
+  const Vector box = Vector::Constant(2, 5.0);
+  const Vector start{{0.3, 0.8}};
+  const auto run = [&](double near_enough) {
+    evaluations = 0;
+    return maximise(f, [] { return false; }, start, -box, box, {.tolerance = 1e-12, .near_enough = near_enough});
+  };
+  const Maximum exact = run(0.0);
+  const int all = evaluations;
+  const Maximum enough = run(1e-2);
+  EXPECT_EQ(enough.status, Status::converged);
+  EXPECT_LT(evaluations, all);
+  EXPECT_LT(std::abs(enough.point(0) - 1.0) / 0.1, 1e-2);
+  EXPECT_LT(std::abs(enough.point(1)) / 0.25, 1e-2);
+  EXPECT_NEAR(exact.point(0), 1.0, 1e-6);
+}
+
 TEST(Maximise, KeepsItsBudgetExactly) {
   for (const int budget : {1, 2, 3, 7, 20, 25}) {
     int calls = 0;
