@@ -36,6 +36,67 @@ TEST(Explore, LearningFindsTheShortLengthscaleBehindTheLongOne) {
   EXPECT_GT(learned.report.objective, restarted.report.objective - 1e-6);
 }
 
+TEST(Explore, LongStepsBeyondAMaximumAreAlsoLookedAtHalfWay) {
+  const std::vector<FreeParameter> free = free_parameters(wave(), {});
+  const Index scale = lengthscale_groups(free).at(0).at(0);
+  const auto steps = [&](double bend) {
+    Curvature curvature{{0, 1, 2}, -Matrix::Identity(3, 3)};
+    curvature.hessian(scale, scale) = -bend;
+    return steps_beyond(curvature, free);
+  };
+  // A standard error of 2: two of them are more than the furthest step.
+  const std::vector<Vector> flat = steps(0.25);
+  ASSERT_EQ(flat.size(), 3u);
+  EXPECT_NEAR(flat[0](scale), -3.0, 1e-12);
+  EXPECT_NEAR(flat[1](scale), 3.0, 1e-12);
+  EXPECT_NEAR(flat[2](scale), -1.5, 1e-12);
+  const std::vector<Vector> sharp = steps(100.0);
+  ASSERT_EQ(sharp.size(), 2u);
+  EXPECT_NEAR(sharp[0](scale), -1.2, 1e-12);
+}
+
+/// A smooth function of one input with noise.
+Model many_rows(Index n) {
+  Matrix inputs(n, 1);
+  Vector y = 0.3 * random_vector(n, 5);
+  for (Index i = 0; i < n; ++i) {
+    inputs(i, 0) = 0.02 * static_cast<double>(i);
+    y(i) += std::sin(inputs(i, 0)) + 0.5 * std::sin(3.1 * inputs(i, 0));
+  }
+  GaussianProcess process;
+  process.inputs = inputs;
+  process.kernel = make_kernel("se", {{"lengthscale", {3.0}}});
+  return {.prior = process,
+          .design = Identity{},
+          .offset = {},
+          .sites = {observe("gaussian", y, {{"variance", one(0.25)}})}};
+}
+
+TEST(Explore, PartsOfManyRowsLeadToTheMaximumOfAllOfThem) {
+  const Model model = many_rows(420);
+  const Learned learned = learn(model, Exact{});
+  ASSERT_EQ(learned.report.status, Status::converged) << learned.report.message;
+  EXPECT_EQ(learned.report.part_rows, 210);
+  // Restarts use all rows from their first evaluation on.
+  const Learned restarted = learn(model, Exact{}, {.restarts = 2, .restart_spread = 0.3});
+  EXPECT_NEAR(learned.report.objective, restarted.report.objective, 2e-6);
+  for (const LearnedParameter& p : learned.report.parameters) {
+    if (p.fixed) continue;
+    ASSERT_TRUE(p.standard_error);
+    for (const LearnedParameter& q : restarted.report.parameters)
+      if (q.name == p.name) {
+        EXPECT_NEAR(std::log(p.value), std::log(q.value), 2e-3 * *p.standard_error) << p.name;
+      }
+  }
+}
+
+TEST(Explore, PartsOfManyRowsKeepTheBudgetOfOneSearchEach) {
+  const LearnReport report = learn(many_rows(420), Exact{}, {.max_evaluations = 4}).report;
+  EXPECT_LE(report.evaluations, 4);
+  EXPECT_LE(report.part_evaluations, 8);  // Its own start, and one more where that ends at a bound.
+  EXPECT_GT(report.part_evaluations, 0);
+}
+
 TEST(Explore, TiedCoordinatesMoveAsOneAndGatherTheirGradients) {
   const Model model = process_model("poisson", 8, 2);
   const std::vector<FreeParameter> free = free_parameters(model, {});
