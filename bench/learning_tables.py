@@ -205,7 +205,7 @@ def load(path):
     return records
 
 
-def page(records):
+def page(records, note):
     """The Markdown page of all runs."""
     cases_of = {name: name.rsplit(" ", 3) for name in records}
     own = {name: record["own"] for name, record in records.items()}
@@ -215,11 +215,20 @@ def page(records):
              "Made by `bench/learning_tables.py`, one thread. *Behind* is how far learning from its own start ends below the best",
              "of ten restarts. scikit-learn fits the same model with its own optimiser and starts (`ConstantKernel * RBF +",
              "WhiteKernel`, or `GaussianProcessClassifier`), in the same run.", ""]
+    if note:
+        lines += [note, ""]
     every = [case[0] for case in cases(".")]
-    missing = [t[0] for t in TABLES if not any(name.split(" ")[0] == t[0] for name in records)]
     if len(records) < len(every):
-        lines += [f"This page holds {len(records)} of {len(every)} cases, so its shares speak for those alone."
-                  + (f" No run of: {', '.join(missing)}." if missing else ""), ""]
+        absent = {}
+        for name in every:
+            if name not in records:
+                table, _, kernel, method = name.split(" ")
+                kind = "one a feature" if kernel.endswith("-ard") else "one length-scale"
+                absent.setdefault((kind, method), {}).setdefault(table)
+        lines += [f"This page holds {len(records)} of {len(every)} cases; those left out are mostly the dear ones, so its "
+                  "shares speak for", "those alone. Not run, or not in full:", ""]
+        lines += [f"- {kind}, `{method}`: {', '.join(tables)}" for (kind, method), tables in sorted(absent.items())]
+        lines += [""]
     lines += ["| runs | number | exit 0 | median evaluations | within 0.01 of the best of ten restarts |", "| --- | --- | --- | --- | --- |"]
     for title, wanted in (("one length-scale", False), ("one a feature", True)):
         names = [n for n in own if cases_of[n][2].endswith("-ard") == wanted]
@@ -263,10 +272,11 @@ def main():
     parser.add_argument("--limit", type=float, default=300.0, help="seconds for one run")
     parser.add_argument("--sklearn", action="store_true")
     parser.add_argument("--page", help="write the page here")
+    parser.add_argument("--note", default="", help="a sentence for the page on how its runs were made")
     arguments = parser.parse_args()
     run(arguments, arguments.data)
     if arguments.page:
-        pathlib.Path(arguments.page).write_text(page(load(arguments.runs)), encoding="utf-8")
+        pathlib.Path(arguments.page).write_text(page(load(arguments.runs), arguments.note), encoding="utf-8")
 
 
 if __name__ == "__main__":
