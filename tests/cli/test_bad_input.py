@@ -138,7 +138,9 @@ class BadProblems(ToolTest):
         self.refuse_problem("not symmetric", prior=dense, sites=sites, predict={"design": {"type": "identity"}})
         dense = {"type": "dense", "mean": 0, "covariance": [[1, 2], [2, 1]]}
         self.refuse_problem("positive semi-definite", prior=dense, sites=sites, predict={"design": {"type": "identity"}})
-        self.refuse_problem("not available yet", prior={"type": "precision"})
+        self.refuse_problem("rank-deficient", prior={"type": "precision", "precision": {
+            "shape": [4, 4], "triplets": [[0, 0, 1], [1, 0, -1], [1, 1, 1 + 1e-15], [2, 2, 1], [3, 3, 1]]}})
+        self.refuse_problem("numbered from 0 to 3", prior={"type": "besag", "dim": 4, "precision": 1, "edges": [[0, 4]]})
         zero = {"type": "gp", "inputs": [[1], [2], [3], [4]], "kernel": {"type": "se", "lengthscale": 0}}
         self.refuse_problem("kernel.lengthscale", prior=zero)
 

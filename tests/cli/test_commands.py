@@ -299,8 +299,9 @@ class Catalogues(ToolTest):
     def test_valid_combinations(self):
         listing = json.loads(self.succeed("likelihoods", "--json").stdout)["likelihoods"]
         methods = {entry["name"]: entry["methods"] for entry in listing}
-        self.assertEqual(methods["gaussian"], ["exact", "laplace", "kl", "ep"])
+        self.assertEqual(methods["gaussian"], ["exact", "laplace", "kl", "ep", "vb"])
         self.assertNotIn("laplace", methods["laplace"])
+        self.assertNotIn("vb", methods["poisson"])
         self.assertNotIn("exact", methods["poisson"])
 
     def test_version_and_help(self):

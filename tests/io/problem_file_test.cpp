@@ -146,9 +146,17 @@ TEST(ProblemFile, RefusalsNameThePath) {
   parts.prior = R"({"type": "dense", "mean": [0, 0], "covariance": [[1, 0, 0], [0, 1, 0], [0, 0, 1]]})";
   expect_refused(complaint(parts), "prior.mean: expected a number or 3 numbers, found 2");
   parts.prior = R"({"type": "precision", "mean": 0, "precision": {}})";
-  expect_refused(complaint(parts), "not available yet");
+  expect_refused(complaint(parts), "prior.precision: the field \"shape\" is missing");
+  parts.prior =
+      R"({"type": "precision", "mean": 0, "precision": {"shape": [3, 3], "triplets": [[0, 0, 1], [1, 1, -1], [2, 2, 1]]}})";
+  expect_refused(complaint(parts), "not positive definite");
+  parts.prior = R"({"type": "rw1", "dim": 3, "precision": 0})";
+  expect_refused(complaint(parts), "prior.precision must be positive");
+  parts.prior = R"({"type": "besag", "dim": 3, "precision": 1, "edges": [[0]]})";
+  expect_refused(complaint(parts), "prior.edges[0]: expected a pair");
   parts.prior = R"({"type": "normal"})";
-  expect_refused(complaint(parts), "accepted: isotropic, diagonal, dense, gp, additive or none");
+  expect_refused(complaint(parts),
+                 "accepted: isotropic, diagonal, dense, precision, rw1, rw2, besag, gp, additive or none");
 }
 
 TEST(ProblemFile, RefusesBadDesigns) {
