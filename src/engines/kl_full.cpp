@@ -57,7 +57,8 @@ class KlAscent {
         report_(report),
         progress_(run.progress, &report.history),
         anderson_(memory),
-        prior_(core.prior_variances()) {}
+        prior_(core.prior_variances()),
+        cheap_(core.factorises_cheaply()) {}
 
   KlPoint climb(const KlStart& start) {
     core_.restore({start.precision, Vector::Zero(core_.rows())});
@@ -86,14 +87,16 @@ class KlAscent {
       return (next.precision + 2.0 * next.mean.d_variance).cwiseAbs().cwiseProduct(next.variance).maxCoeff();
     };
     const double rounding = rounding_of(precision);
+    const double half_log_det = core_.half_log_det().value;
     const SmoothedPoint before = next.mean;
     for (int round = 0; round < most_mean_rounds; ++round) {
       const double share = std::max(0.5 * options_.tolerance, mean_share * std::min(1.0, mismatch()));
-      climb_mean(core_, sites_, precision, next.variance, {share / blur_, most_mean_steps, rounding}, next.mean);
+      climb_mean(core_, sites_, precision, next.variance, {share / blur_, most_mean_steps, rounding, cheap_},
+                 next.mean);
       const double last = std::exchange(blur_, blur_between(before, next));
       if (blur_ <= 2.0 * last) break;
     }
-    next.bound = next.mean.objective - core_.half_log_det().value + 0.5 * precision.dot(next.variance);
+    next.bound = next.mean.objective - half_log_det + 0.5 * precision.dot(next.variance);
     next.residual = std::max(next.mean.residual, mismatch());
     return next;
   }
@@ -247,6 +250,7 @@ class KlAscent {
   Progress progress_;
   AndersonMixing anderson_;
   Vector prior_;
+  bool cheap_;  // Whether the mean is climbed by factorising.
   KlPoint now_;
   double blur_ = 1.0;
   std::string_view kind_ = "start";

@@ -158,15 +158,25 @@ SmoothedPoint smoothed_point(const GaussianCore& core, const SiteRows& sites, co
   return out;
 }
 
-void climb_mean(const GaussianCore& core, const SiteRows& sites, const Vector& precision, const Vector& variance,
+void climb_mean(GaussianCore& core, const SiteRows& sites, const Vector& precision, const Vector& variance,
                 const MeanGoal& goal, SmoothedPoint& point) {
   LatentPoint direction;
   LatentPoint newton;
   SmoothedPoint before;
   bool trusted = false;
   double last_slope = 0.0;
+  bool by_newton = goal.newton;
   for (int step = 0;; ++step) {
-    const LatentPoint target = core.mean(point.d_mean + precision.cwiseProduct(point.at.eta));
+    Vector weights = precision;
+    if (by_newton) {
+      weights = sites.curvature(point.at.eta, variance, point.d_variance);
+      by_newton = core.set({weights, Vector::Zero(weights.size())});
+      if (!by_newton) {
+        weights = precision;
+        core.restore({precision, Vector::Zero(precision.size())});
+      }
+    }
+    const LatentPoint target = core.mean(point.d_mean + weights.cwiseProduct(point.at.eta));
     const double newton_slope = core.slope(point.at, target, point.d_mean);
     point.residual = std::sqrt(std::abs(newton_slope));
     if (trusted && !(point.residual < before.residual)) {
@@ -177,7 +187,9 @@ void climb_mean(const GaussianCore& core, const SiteRows& sites, const Vector& p
     const LatentPoint last_newton = std::exchange(newton, difference(target, point.at));
     const bool drowned = newton_slope <= goal.rounding * (1.0 + std::abs(point.objective));
     double slope = newton_slope;
-    if (drowned) {
+    if (by_newton) {
+      direction = newton;
+    } else if (drowned) {
       direction = curved_step(core, sites.curvature(point.at.eta, variance, point.d_variance), precision, point, newton,
                               newton_slope);
     } else if (step == 0) {

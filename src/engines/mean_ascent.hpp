@@ -22,13 +22,15 @@ struct SmoothedPoint {
 struct MeanGoal {
   double residual;
   int most_steps;
-  double rounding;  ///< Share of the objective below which a gain is rounding; steps then must shrink the residual.
+  double rounding;      ///< Share of the objective below which a gain is rounding; steps then must shrink the residual.
+  bool newton = false;  ///< Factorise the sites' own curvature for every step.
 };
 
 /// Climbs the objective, which for log-concave sites is concave in eta, by conjugate gradients preconditioned with the
 /// core's factorised precisions. A step costs two products with the design or one with K, no factorisation, so this is
-/// cheap beside one. Ends at the goal or when nothing is gained any more.
-void climb_mean(const GaussianCore& core, const SiteRows& sites, const Vector& precision, const Vector& variance,
+/// cheap beside one. Where a factorisation is cheap itself, Newton's steps are fewer; they leave the core at some other
+/// precisions. Ends at the goal or when nothing is gained any more.
+void climb_mean(GaussianCore& core, const SiteRows& sites, const Vector& precision, const Vector& variance,
                 const MeanGoal& goal, SmoothedPoint& point);
 
 }  // namespace gaussmith

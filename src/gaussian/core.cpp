@@ -113,8 +113,8 @@ constexpr Index many_weights = 300;
 /// Pairs of weights in rows that are worth counting.
 constexpr double most_pairs = 4e8;
 /// The sparse form is taken where its factorisation takes at most this share of the flops of a dense one: its flops are
-/// slower.
-constexpr double worthwhile = 0.2;
+/// slower, and most of them are variances.
+constexpr double worthwhile = 0.05;
 
 /// The pattern of A = Q + H'T H, for a prior and rows that are sparse; nothing where that is not worth while.
 std::optional<SymmetricPattern> sparse_pattern(const Model& model) {

@@ -63,6 +63,9 @@ class GaussianCore {
   void restore(const SiteApproximation& sites);
   [[nodiscard]] const SiteApproximation& sites() const { return sites_; }
 
+  /// Whether a new factorisation, without variances, costs no more than some ten solves with the last one.
+  [[nodiscard]] virtual bool factorises_cheaply() const { return false; }
+
   // --- Moments of q
 
   [[nodiscard]] virtual Accuracy accuracy() const { return Accuracy::exact; }

@@ -2,39 +2,76 @@
 
 #include "linalg/dense.hpp"
 
+#include <cmath>
+
 namespace gaussmith {
 
-HeldDirections::HeldDirections(const Matrix& constraints, const std::function<void(Matrix&)>& solve)
-    : constraints_(constraints) {
+namespace {
+
+Matrix inverse_of_factor(const Matrix& lower) {
+  const Matrix root = lower.triangularView<Eigen::Lower>().solve(Matrix::Identity(lower.rows(), lower.cols()));
+  return root.transpose() * root;
+}
+
+double log_diagonal(const Matrix& lower) { return 2.0 * lower.diagonal().array().log().sum(); }
+
+}  // namespace
+
+HeldDirections::HeldDirections(const Matrix& constraints, const std::vector<Index>& grounds, double weight,
+                               const std::function<void(Matrix&)>& solve)
+    : constraints_(constraints), grounds_(grounds) {
   if (!any()) return;
-  solved_ = constraints.transpose();
-  solve(solved_);
+  const Index size = constraints.cols();
+  const auto held = static_cast<Index>(grounds.size());
+  Matrix both = Matrix::Zero(size, constraints.rows() + held);
+  both.leftCols(constraints.rows()) = constraints.transpose();
+  for (Index g = 0; g < held; ++g) both(grounds[static_cast<std::size_t>(g)], constraints.rows() + g) = 1.0;
+  solve(both);
+  solved_ = both.leftCols(constraints.rows());
   Matrix small = constraints_ * solved_;
   Matrix gram = constraints_ * constraints_.transpose();
-  (void)cholesky(small);
-  (void)cholesky(gram);
-  log_determinant_ = 2.0 * (small.diagonal().array().log().sum() - gram.diagonal().array().log().sum());
-  // W L^-T of S = L L', and S^-1.
-  root_ = small.triangularView<Eigen::Lower>().solve(solved_.transpose()).transpose();
-  const auto inverse = [](const Matrix& lower) {
-    const Matrix root = lower.triangularView<Eigen::Lower>().solve(Matrix::Identity(lower.rows(), lower.cols()));
-    return Matrix(root.transpose() * root);
-  };
-  inverse_ = inverse(small);
-  gram_inverse_ = inverse(gram);
+  proper_ = cholesky(small) && cholesky(gram);
+  if (!proper_) return;
+  lost_ = small.triangularView<Eigen::Lower>().solve(solved_.transpose()).transpose();
+  inverse_ = inverse_of_factor(small);
+  gram_inverse_ = inverse_of_factor(gram);
+  log_determinant_ = log_diagonal(small) - log_diagonal(gram);
+
+  Matrix u = both.rightCols(held);
+  u -= lost_ * Matrix(lost_.transpose()(Eigen::all, grounds_));
+  Matrix rest = -u(grounds_, Eigen::all);
+  rest.diagonal().array() += 1.0 / weight;
+  proper_ = cholesky(rest) && rest.allFinite();
+  if (!proper_) return;
+  gained_ = rest.triangularView<Eigen::Lower>().solve(u.transpose()).transpose();
+  back_ = u * inverse_of_factor(rest);
+  log_determinant_ += log_diagonal(rest) + static_cast<double>(held) * std::log(weight);
+}
+
+void HeldDirections::hold(Eigen::Ref<Matrix> x) const {
+  if (!any()) return;
+  x -= solved_ * Matrix(inverse_ * Matrix(constraints_ * x));
+  x += back_ * Matrix(x(grounds_, Eigen::all));
+  // What rounding has left of the constraints is taken out once more.
+  x -= solved_ * Matrix(inverse_ * Matrix(constraints_ * x));
+}
+
+void HeldDirections::hold_draws(Eigen::Ref<Matrix> x, Random& random) const {
+  if (!any()) return;
+  x -= solved_ * Matrix(inverse_ * Matrix(constraints_ * x));
+  Matrix more(gained_.cols(), x.cols());
+  for (double& value : more.reshaped()) value = random.normal();
+  x += gained_ * more;
 }
 
 void HeldDirections::project(Vector& gradient) const {
   if (any()) gradient -= constraints_.transpose() * Vector(gram_inverse_ * Vector(constraints_ * gradient));
 }
 
-void HeldDirections::hold(Eigen::Ref<Matrix> x) const {
-  if (any()) x -= solved_ * Matrix(inverse_ * Matrix(constraints_ * x));
-}
-
 Vector HeldDirections::lost_variances(const Matrix& rows) const {
   if (!any()) return Vector::Zero(rows.cols());
-  return Matrix(root_.transpose() * rows).colwise().squaredNorm().transpose();
+  return Matrix(lost_.transpose() * rows).colwise().squaredNorm().transpose() -
+         Matrix(gained_.transpose() * rows).colwise().squaredNorm().transpose();
 }
 
 }  // namespace gaussmith

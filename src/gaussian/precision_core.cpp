@@ -45,6 +45,18 @@ PrecisionCore::PrecisionCore(std::shared_ptr<PriorGeometry> geometry, const Vect
   geometry_->whiten_rows();
 }
 
+bool PrecisionCore::factorises_cheaply() const {
+  // In units of one number read from memory and used once; BLAS uses a number many times.
+  constexpr double blas = 8.0;
+  constexpr double few = 15.0;
+  const auto d = static_cast<double>(geometry_->rank());
+  const auto n = static_cast<double>(rows());
+  const Design& rows_of_g = geometry_->whitened_design();
+  const double entries = rows_of_g.nonzeros();
+  const double gram = rows_of_g.entries().sparse != nullptr ? entries * entries / n : n * d * d / blas;
+  return gram + d * d * d / (3.0 * blas) < few * (4.0 * entries + 2.0 * d * d);
+}
+
 bool PrecisionCore::factorise(const Vector& precision) {
   orthogonal_ = false;
   down_dating_ = 1.0;

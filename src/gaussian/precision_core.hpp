@@ -17,6 +17,7 @@ class PrecisionCore final : public GaussianCore {
 
   using GaussianCore::mean;
   [[nodiscard]] Vector prior_variances() const override { return geometry_->row_variances(); }
+  [[nodiscard]] bool factorises_cheaply() const override;
   [[nodiscard]] LatentPoint mean(const Vector& shift, const SolveGoal& goal) const override;
   [[nodiscard]] LogDeterminant half_log_det() const override;
   [[nodiscard]] Vector covariance_times(const Vector& x) const override;

@@ -177,7 +177,7 @@ Matrix PriorGeometry::whitened_rows(Index begin, Index end) const {
 }
 
 bool PriorGeometry::has_sparse_rows() const {
-  constexpr double few = 0.1;
+  constexpr double few = 0.2;
   return rows_are_whitened_ && whitened_.entries().sparse != nullptr &&
          whitened_.nonzeros() < few * static_cast<double>(whitened_.rows()) * static_cast<double>(whitened_.cols());
 }

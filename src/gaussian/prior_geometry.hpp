@@ -53,7 +53,10 @@ class PriorGeometry {
   [[nodiscard]] Index dimension() const { return spread_.rows(); }
   [[nodiscard]] bool has_gaussian() const { return has_gaussian_; }
   /// Whether the prior alone is a distribution that the cores can factorise.
-  [[nodiscard]] bool is_proper() const { return has_gaussian_ && !std::holds_alternative<IntrinsicField>(prior_); }
+  [[nodiscard]] bool is_proper() const {
+    const auto* field = std::get_if<IntrinsicField>(&prior_);
+    return has_gaussian_ && (field == nullptr || field->kind != FieldKind::rw2);
+  }
   [[nodiscard]] const Prior& prior() const { return prior_; }
   [[nodiscard]] const Design& design() const { return design_; }
   [[nodiscard]] int threads() const { return threads_; }

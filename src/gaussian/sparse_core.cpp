@@ -19,7 +19,7 @@ constexpr Index column_block = 4096;
 constexpr double singular_pivot = 1e-14;
 /// Pivots from which on solves are refined.
 constexpr double safe_pivot = 1e-6;
-/// An intrinsic field alone is factorised with this share of its diagonal added: its variances only start searches.
+/// An improper field alone is factorised with this share of its diagonal added: its variances only start searches.
 constexpr double ridge = 1e-6;
 
 template <class Number>
@@ -120,8 +120,21 @@ SparseCore::SparseCore(std::shared_ptr<PriorGeometry> geometry, const Vector& of
       if (it && it.col() == pattern.row[at(k)]) prior_entries_[at(k)] = it.value();
     }
   }
+  if (!prior_.grounds.empty()) {
+    ground_ = prior_.precision.diagonal().mean();
+    for (const Index ground : prior_.grounds) prior_entries_[at(pattern.begin[at(ground)])] += ground_;
+  }
   gaussian_ = std::make_shared<SparseGaussian>(
-      SparseGaussian{std::make_shared<SparseCholesky>(std::move(pattern)), HeldDirections(Matrix(), {})});
+      SparseGaussian{std::make_shared<SparseCholesky>(std::move(pattern)), HeldDirections()});
+}
+
+HeldDirections SparseCore::hold_with(const SparseCholesky& factor) const {
+  return {prior_.constraints, prior_.grounds, ground_, [&](Matrix& b) { factor.solve(b); }};
+}
+
+Vector SparseCore::prior_times(const Vector& x) const {
+  if (prior_.root.rows() == 0) return prior_.precision * x;
+  return prior_.root.transpose() * Vector(prior_.root * x);
 }
 
 std::vector<double> SparseCore::entries_at(const Vector& precision) const {
@@ -136,14 +149,11 @@ bool SparseCore::factorise(const Vector& precision) {
   // Laws keep what they were made of.
   const bool lent = gaussian_.use_count() > 1;
   auto factor = lent ? gaussian_->factor->clone() : gaussian_->factor;
-  if (!factor->factorise(entries_)) {
-    if (lent) gaussian_ = std::make_shared<SparseGaussian>(SparseGaussian{factor, HeldDirections(Matrix(), {})});
-    return false;
-  }
-  const bool open = prior_.improper > 0 || prior_.constraints.rows() > 0;
-  gaussian_ = std::make_shared<SparseGaussian>(
-      SparseGaussian{factor, HeldDirections(prior_.constraints, [&](Matrix& b) { factor->solve(b); })});
-  return !open || factor->smallest_pivot() > singular_pivot;
+  const bool factorised = factor->factorise(entries_);
+  gaussian_ =
+      std::make_shared<SparseGaussian>(SparseGaussian{factor, factorised ? hold_with(*factor) : HeldDirections()});
+  if (!factorised || !gaussian_->held.is_proper()) return false;
+  return prior_.improper == 0 || factor->smallest_pivot() > singular_pivot;
 }
 
 const std::vector<double>& SparseCore::selected() const {
@@ -153,8 +163,11 @@ const std::vector<double>& SparseCore::selected() const {
 
 Vector SparseCore::row_variances(const SparseGaussian& gaussian, const std::vector<double>& selected) const {
   Vector out = pairs_->quadratic_forms(gaussian.factor->pattern(), selected);
-  if (gaussian.held.any()) out -= (pairs_->rows() * gaussian.held.lost_root()).rowwise().squaredNorm();
-  return out;
+  if (gaussian.held.any()) {
+    out -= (pairs_->rows() * gaussian.held.lost_root()).rowwise().squaredNorm();
+    out += (pairs_->rows() * gaussian.held.gained_root()).rowwise().squaredNorm();
+  }
+  return out.cwiseMax(0.0);
 }
 
 void SparseCore::find_variances(Vector& variance, Vector& share) {
@@ -169,19 +182,24 @@ Vector SparseCore::prior_variances() const {
     } else {
       const auto factor = gaussian_->factor->clone();
       std::vector<double> entries = prior_entries_;
-      if (prior_.constraints.rows() > 0) {
+      if (prior_.improper > 0) {
         const SymmetricPattern& pattern = factor->pattern();
-        for (Index j = 0; j < pattern.size; ++j) {
-          double& diagonal = entries[at(pattern.begin[at(j)])];
-          diagonal += ridge * (diagonal > 0.0 ? diagonal : 1.0);
-        }
+        for (Index j = 0; j < pattern.size; ++j) entries[at(pattern.begin[at(j)])] *= 1.0 + ridge;
       }
       if (!factor->factorise(entries)) throw std::logic_error("a prior precision could not be factorised");
-      const SparseGaussian alone{factor, HeldDirections(prior_.constraints, [&](Matrix& b) { factor->solve(b); })};
-      prior_variances_ = row_variances(alone, factor->selected_inverse()).cwiseMax(0.0);
+      const SparseGaussian alone{factor, hold_with(*factor)};
+      prior_variances_ = row_variances(alone, factor->selected_inverse());
     }
   }
   return *prior_variances_;
+}
+
+bool SparseCore::factorises_cheaply() const {
+  // Numbers that a factorisation keeps in registers count less than those of a solve, which come from memory.
+  constexpr double blas = 4.0;
+  constexpr double few = 15.0;
+  const SparseCost cost = gaussian_->factor->cost();
+  return cost.flops / blas < few * 4.0 * cost.factor_entries;
 }
 
 Vector SparseCore::solve(const Vector& b) const {
@@ -190,7 +208,8 @@ Vector SparseCore::solve(const Vector& b) const {
   factor.solve(x);
   if (factor.smallest_pivot() < safe_pivot) {
     const Vector hx = pairs_->rows() * x;
-    Vector residual = b - prior_.precision * x - pairs_->rows().transpose() * sites().precision.cwiseProduct(hx);
+    Vector residual = b - prior_times(x) - pairs_->rows().transpose() * sites().precision.cwiseProduct(hx);
+    for (const Index ground : prior_.grounds) residual(ground) -= ground_ * x(ground);
     factor.solve(residual);
     x += residual;
   }
@@ -221,11 +240,12 @@ Vector SparseCore::covariance_times(const Vector& x) const {
 LatentPoint SparseCore::centre() const { return {Vector::Zero(pairs_->rows().cols()), prior_mean_}; }
 
 double SparseCore::inner(const LatentPoint& a, const LatentPoint& b) const {
-  return a.coordinates.dot(prior_.precision * b.coordinates);
+  if (prior_.root.rows() == 0) return a.coordinates.dot(prior_.precision * b.coordinates);
+  return Vector(prior_.root * a.coordinates).dot(Vector(prior_.root * b.coordinates));
 }
 
 double SparseCore::slope(const LatentPoint& from, const LatentPoint& to, const Vector& site_gradient) const {
-  Vector gradient = pairs_->rows().transpose() * site_gradient - prior_.precision * from.coordinates;
+  Vector gradient = pairs_->rows().transpose() * site_gradient - prior_times(from.coordinates);
   gaussian_->held.project(gradient);
   return gradient.dot(to.coordinates - from.coordinates);
 }
@@ -243,7 +263,19 @@ RoundingError SparseCore::rounding_error(const LatentPoint& at_mean) {
   const Vector size = at_mean.coordinates.cwiseAbs();
   const SparseMatrix rows = pairs_->rows().cwiseAbs();
   // What the gradient H'a - Q (w - mean) is a sum of, and eta.
-  const Vector terms = rows.transpose() * q.dual.cwiseAbs() + prior_.precision.cwiseAbs() * size;
+  Vector terms = rows.transpose() * q.dual.cwiseAbs();
+  double quadratic = 0.0;  // What w'Q w is uncertain by.
+  if (prior_.root.rows() == 0) {
+    const Vector pulled = prior_.precision.cwiseAbs() * size;
+    terms += pulled;
+    quadratic = rounding_unit * size.dot(pulled);
+  } else {
+    const Vector difference = prior_.root * at_mean.coordinates;
+    const Vector blur = rounding_unit * (prior_.root.cwiseAbs() * size);
+    terms += prior_.root.cwiseAbs().transpose() * difference.cwiseAbs();
+    terms += prior_.root.cwiseAbs().transpose() * blur / rounding_unit;
+    quadratic = 2.0 * difference.cwiseAbs().cwiseProduct(blur).norm() + blur.squaredNorm();
+  }
   const Vector eta_error = eta_rounding(at_mean) + rounding_unit * (rows * size);
   double growth = 0.0;
   double slope = 0.0;
@@ -258,9 +290,14 @@ RoundingError SparseCore::rounding_error(const LatentPoint& at_mean) {
                          (shift_rounding(at_mean).array() * q.variance.array().sqrt()).matrix().norm();
   RoundingError out;
   out.variance = rounding_unit * growth;
+  if (gaussian_->held.any()) {
+    // Variances are what is left of larger ones.
+    const Vector before = pairs_->quadratic_forms(pattern, z);
+    out.variance += rounding_unit * largest_ratio(before, q.variance) * std::sqrt(growth);
+  }
   out.mean = slope + blurred + largest_ratio(eta_error, q.variance.cwiseSqrt());
   out.log_evidence = 0.5 * rounding_unit * growth + q.dual.cwiseProduct(eta_error).norm() + 0.5 * blurred * blurred +
-                     0.5 * slope * slope + rounding_unit * std::abs(prior_.log_determinant);
+                     0.5 * slope * slope + rounding_unit * std::abs(prior_.log_determinant) + 0.5 * quadratic;
   out.gradient =
       std::sqrt(std::abs(inner(at_mean, at_mean))) * out.mean + out.variance * (tau * q.variance.array()).sum();
   out.gradient = std::max(out.gradient, 2.0 * out.log_evidence);
@@ -279,9 +316,12 @@ std::unique_ptr<PosteriorLaw> SparseCore::law(const LatentPoint& at_mean) const 
   }
   if (gaussian_->held.any()) {
     const Matrix& lost = gaussian_->held.lost_root();
-    known.variance -= lost.rowwise().squaredNorm();
+    const Matrix& gained = gaussian_->held.gained_root();
+    known.variance += gained.rowwise().squaredNorm() - lost.rowwise().squaredNorm();
+    known.variance = known.variance.cwiseMax(0.0);
     const Index rest = pattern.size - 1;
-    known.neighbour.head(rest) -= lost.topRows(rest).cwiseProduct(lost.bottomRows(rest)).rowwise().sum();
+    known.neighbour.head(rest) += gained.topRows(rest).cwiseProduct(gained.bottomRows(rest)).rowwise().sum() -
+                                  lost.topRows(rest).cwiseProduct(lost.bottomRows(rest)).rowwise().sum();
   }
   return std::make_unique<SparseLaw>(geometry_, gaussian_, std::move(known), at_mean.coordinates, sites().precision);
 }

@@ -2,7 +2,7 @@
 // Sparse form of the core: A = Q + H'T H over the weights themselves, for sparse prior precisions Q and sparse rows H.
 // Coordinates are w - mean. One sparse factorisation of a fixed pattern for every new T; the variances of all rows come
 // from the entries of A^-1 on that pattern, which holds every pair of weights that a row joins. Nothing is D x D or
-// N x N. Directions without a level (intrinsic fields) are held by conditioning.
+// N x N. Directions without a level (intrinsic fields) are held by conditioning (held_directions.hpp).
 
 #include "gaussian/core.hpp"
 #include "gaussian/held_directions.hpp"
@@ -40,6 +40,7 @@ class SparseCore final : public GaussianCore {
 
   using GaussianCore::mean;
   [[nodiscard]] Vector prior_variances() const override;
+  [[nodiscard]] bool factorises_cheaply() const override;
   [[nodiscard]] LatentPoint mean(const Vector& shift, const SolveGoal& goal) const override;
   [[nodiscard]] LogDeterminant half_log_det() const override;
   [[nodiscard]] Vector covariance_times(const Vector& x) const override;
@@ -61,13 +62,17 @@ class SparseCore final : public GaussianCore {
   /// Entries of A on the pattern.
   [[nodiscard]] std::vector<double> entries_at(const Vector& precision) const;
   [[nodiscard]] Vector row_variances(const SparseGaussian& gaussian, const std::vector<double>& selected) const;
+  [[nodiscard]] HeldDirections hold_with(const SparseCholesky& factor) const;
+  /// Q x.
+  [[nodiscard]] Vector prior_times(const Vector& x) const;
   /// A^-1 b within the constraints.
   [[nodiscard]] Vector solve(const Vector& b) const;
   [[nodiscard]] const std::vector<double>& selected() const;
 
   KnownPrecision prior_;
   std::shared_ptr<const RowPairs> pairs_;
-  std::vector<double> prior_entries_;  // Q on the pattern.
+  double ground_ = 0.0;                // What is added to the grounds of held directions.
+  std::vector<double> prior_entries_;  // Q on the pattern, grounds included.
   std::vector<double> entries_;        // A on the pattern.
   std::shared_ptr<SparseGaussian> gaussian_;
   mutable std::optional<std::vector<double>> selected_;

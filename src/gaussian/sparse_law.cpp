@@ -22,10 +22,15 @@ Matrix rows_of(const PriorGeometry& geometry, const NewPoints& points, Index beg
 }  // namespace
 
 void SparseLaw::predict(const NewPoints& points, Index begin, Index end, Vector& mean, Vector& variance) const {
+  if (std::get<NewRows>(points).rows.is_identity()) {
+    mean = (geometry_->mean() + coordinates_).segment(begin, end - begin);
+    variance = known_.variance.segment(begin, end - begin);
+    return;
+  }
   const Matrix rows = rows_of(*geometry_, points, begin, end);
   mean = rows.transpose() * (geometry_->mean() + coordinates_);
   variance = gaussian_->factor->half_solve(rows).colwise().squaredNorm().transpose();
-  variance -= gaussian_->held.lost_variances(rows);
+  variance = (variance - gaussian_->held.lost_variances(rows)).cwiseMax(0.0);
 }
 
 Marginals SparseLaw::weights() const { return {geometry_->mean() + coordinates_, known_.variance}; }
@@ -36,20 +41,21 @@ Matrix SparseLaw::joint_covariance(const NewPoints& points) const {
   Matrix joint = half.transpose() * half;
   if (gaussian_->held.any()) {
     const Matrix lost = gaussian_->held.lost_root().transpose() * rows;
-    joint -= lost.transpose() * lost;
+    const Matrix gained = gaussian_->held.gained_root().transpose() * rows;
+    joint += gained.transpose() * gained - lost.transpose() * lost;
   }
   return joint;
 }
 
 Matrix SparseLaw::weight_root() const {
-  Matrix root = gaussian_->factor->root_times(Matrix::Identity(geometry_->dimension(), geometry_->dimension()));
-  gaussian_->held.hold(root);
-  return root;
+  const Index size = geometry_->dimension();
+  if (!gaussian_->held.any()) return gaussian_->factor->root_times(Matrix::Identity(size, size));
+  return pivoted_cholesky(joint_covariance(NewRows{Identity{}})).factor;
 }
 
 Matrix SparseLaw::weight_deviations(int draws, Random& random) const {
   Matrix w = gaussian_->factor->root_times(normal_matrix(geometry_->dimension(), draws, random));
-  gaussian_->held.hold(w);
+  gaussian_->held.hold_draws(w, random);
   return w;
 }
 

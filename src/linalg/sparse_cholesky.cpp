@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <mutex>
 #include <new>
 #include <stdexcept>
 #include <utility>
@@ -140,6 +141,7 @@ class SparseCholesky::State {
     factor_ = cholmod_analyze(const_cast<cholmod_sparse*>(&a), common_.get());
     common_.check();
     if (factor_ == nullptr) throw std::bad_alloc();
+    cost_ = {common_.get()->lnz, common_.get()->fl};
   }
   ~State() { cholmod_free_factor(&factor_, common_.get()); }
   State(const State& other)
@@ -147,7 +149,8 @@ class SparseCholesky::State {
         diagonal_(other.diagonal_),
         pivots_(other.pivots_),
         places_(other.places_),
-        owner_(other.owner_) {
+        owner_(other.owner_),
+        cost_(other.cost_) {
     factor_ = cholmod_copy_factor(other.factor_, common_.get());
     common_.check();
     if (factor_ == nullptr) throw std::bad_alloc();
@@ -155,6 +158,7 @@ class SparseCholesky::State {
   State& operator=(const State&) = delete;
 
   [[nodiscard]] const SymmetricPattern& pattern() const { return pattern_; }
+  [[nodiscard]] const SparseCost& cost() const { return cost_; }
 
   bool factorise(const std::vector<double>& entries) {
     prepare_blas();
@@ -188,6 +192,7 @@ class SparseCholesky::State {
 
   /// A block of columns through the steps of a solve in turn.
   void solve(Eigen::Ref<Matrix> b, std::initializer_list<int> systems) {
+    const std::scoped_lock one_at_a_time(mutex_);
     prepare_blas();
     const NoForeignThreads alone;
     for (Index begin = 0; begin < b.cols(); begin += solve_block) {
@@ -212,6 +217,7 @@ class SparseCholesky::State {
   }
 
   std::vector<double> selected_inverse() {
+    const std::scoped_lock one_at_a_time(mutex_);
     prepare_blas();
     if (places_.empty()) find_places();
     // Z in the layout of L, from the last supernode to the first. With rows R below the diagonal block of a supernode
@@ -317,12 +323,14 @@ class SparseCholesky::State {
       }
   }
 
+  std::mutex mutex_;  // CHOLMOD's workspace is one.
   SymmetricPattern pattern_;
   CholmodCommon common_;
   cholmod_factor* factor_ = nullptr;
   Vector diagonal_, pivots_;
   std::vector<std::size_t> places_;
   std::vector<int> owner_;
+  SparseCost cost_;
 };
 
 SparseCholesky::SparseCholesky(SymmetricPattern pattern) : state_(std::make_unique<State>(std::move(pattern))) {}
@@ -335,6 +343,7 @@ std::shared_ptr<SparseCholesky> SparseCholesky::clone() const {
 
 const SymmetricPattern& SparseCholesky::pattern() const { return state_->pattern(); }
 bool SparseCholesky::factorise(const std::vector<double>& entries) { return state_->factorise(entries); }
+SparseCost SparseCholesky::cost() const { return state_->cost(); }
 double SparseCholesky::log_determinant() const { return state_->log_determinant(); }
 double SparseCholesky::smallest_pivot() const { return state_->smallest_pivot(); }
 void SparseCholesky::solve(Matrix& b) const { state_->solve(b, {CHOLMOD_A}); }

@@ -44,6 +44,7 @@ class SparseCholesky {
   [[nodiscard]] const SymmetricPattern& pattern() const;
   /// False where the matrix with these entries is not positive definite.
   [[nodiscard]] bool factorise(const std::vector<double>& entries);
+  [[nodiscard]] SparseCost cost() const;
   [[nodiscard]] double log_determinant() const;
   /// The smallest pivot beside its diagonal entry of A: rounding has spoilt what is near 1e-16.
   [[nodiscard]] double smallest_pivot() const;

@@ -20,20 +20,29 @@ namespace {
 constexpr double symmetry_tolerance = 1e-8;
 /// A pivot this small beside its diagonal entry is rounding of zero.
 constexpr double singular_pivot = 1e-13;
+/// Constraints are dense rows: parts of a graph times its nodes.
+constexpr double most_held = 2e7;
 
 using Triplets = std::vector<Eigen::Triplet<double>>;
 
-SparseMatrix assemble(Index size, const Triplets& entries) {
-  SparseMatrix out(size, size);
-  out.setFromTriplets(entries.begin(), entries.end());
-  return out;
-}
+/// Differences of weights, one a row.
+class Differences {
+ public:
+  void add(const std::vector<std::pair<Index, double>>& terms) {
+    for (const auto& [j, c] : terms) entries_.emplace_back(rows_, static_cast<int>(j), c);
+    ++rows_;
+  }
+  /// sqrt(precision) times the differences.
+  [[nodiscard]] SparseMatrix matrix(Index size, double precision) const {
+    SparseMatrix out(rows_, size);
+    out.setFromTriplets(entries_.begin(), entries_.end());
+    return std::sqrt(precision) * out;
+  }
 
-/// Adds weight times the square of sum_k c_k w_(at_k).
-void add_square(const std::vector<std::pair<Index, double>>& terms, double weight, Triplets& entries) {
-  for (const auto& [i, a] : terms)
-    for (const auto& [j, b] : terms) entries.emplace_back(static_cast<int>(i), static_cast<int>(j), weight * a * b);
-}
+ private:
+  Triplets entries_;
+  int rows_ = 0;
+};
 
 /// Both halves of what may be given as the lower one alone. Throws InvalidModel where the halves do not agree.
 SparseMatrix both_halves(const SparseMatrix& given) {
@@ -72,7 +81,9 @@ std::vector<double> entries_on(const SymmetricPattern& pattern, const SparseMatr
 double log_determinant(const SparseMatrix& q) {
   SparseCholesky factor(gram_pattern(q, nullptr));
   if (!factor.factorise(entries_on(factor.pattern(), q)))
-    refuse_model("prior.precision is not positive definite; a precision has positive eigenvalues only");
+    refuse_model(
+        "prior.precision is not positive definite; a precision has positive eigenvalues only. Fields without a level "
+        "are rw1, rw2 and besag");
   if (factor.smallest_pivot() < singular_pivot)
     refuse_model(
         "prior.precision is rank-deficient: it leaves some direction of w open. Use rw1, rw2 or besag for fields "
@@ -135,51 +146,65 @@ void check_field(const IntrinsicField& p) {
     if (!seen.insert(std::minmax(i, j)).second)
       refuse_model(fmt::format("prior.edges[{}] is [{}, {}], which was given before; each pair once", e, i, j));
   }
+  std::vector<bool> joined(static_cast<std::size_t>(p.dimension), false);
+  for (const auto& [i, j] : p.edges) joined[static_cast<std::size_t>(i)] = joined[static_cast<std::size_t>(j)] = true;
+  for (Index i = 0; i < p.dimension; ++i)
+    if (!joined[static_cast<std::size_t>(i)])
+      refuse_model(fmt::format(
+          "prior.edges: node {} has no neighbour, so that its value would be held at 0; leave it out or join it", i));
+  Index parts = 0;
+  (void)parts_of(p, parts);
+  if (static_cast<double>(parts) * static_cast<double>(p.dimension) > most_held)
+    refuse_model(fmt::format("prior.edges: {} nodes in {} parts that are not joined; up to {} parts are accepted here",
+                             p.dimension, parts, static_cast<Index>(most_held / static_cast<double>(p.dimension))));
 }
 
 KnownPrecision precision_of(const SparsePrecision& p) {
   SparseMatrix q = both_halves(p.precision);
   const double determinant = log_determinant(q);
-  return {std::move(q), {}, determinant, 0};
+  KnownPrecision out{std::move(q)};
+  out.log_determinant = determinant;
+  return out;
 }
 
 KnownPrecision precision_of(const IntrinsicField& p) {
   const auto d = static_cast<double>(p.dimension);
-  Triplets entries;
+  Differences differences;
   KnownPrecision out;
   out.constraints = Matrix::Ones(1, p.dimension);
+  out.grounds = {p.dimension / 2};
   double structure = 0.0;  // log of the product of the eigenvalues other than zero, at precision 1.
   Index rank = 0;
   if (p.kind == FieldKind::rw1) {
-    for (Index j = 0; j + 1 < p.dimension; ++j) add_square({{j, -1.0}, {j + 1, 1.0}}, p.precision, entries);
+    for (Index j = 0; j + 1 < p.dimension; ++j) differences.add({{j, -1.0}, {j + 1, 1.0}});
     structure = std::log(d);
     rank = p.dimension - 1;
   } else if (p.kind == FieldKind::rw2) {
-    for (Index j = 1; j + 1 < p.dimension; ++j)
-      add_square({{j - 1, 1.0}, {j, -2.0}, {j + 1, 1.0}}, p.precision, entries);
+    for (Index j = 1; j + 1 < p.dimension; ++j) differences.add({{j - 1, 1.0}, {j, -2.0}, {j + 1, 1.0}});
     structure = std::log(d * d * (d * d - 1.0) / 12.0);
     rank = p.dimension - 2;
     out.improper = 1;
   } else {
+    for (const auto& [i, j] : p.edges) differences.add({{i, -1.0}, {j, 1.0}});
     Index count = 0;
     const std::vector<Index> part = parts_of(p, count);
     out.constraints = Matrix::Zero(count, p.dimension);
-    for (Index i = 0; i < p.dimension; ++i) out.constraints(part[static_cast<std::size_t>(i)], i) = 1.0;
-    for (const auto& [i, j] : p.edges) add_square({{i, -1.0}, {j, 1.0}}, p.precision, entries);
+    out.grounds.assign(static_cast<std::size_t>(count), 0);
+    for (Index i = 0; i < p.dimension; ++i) {
+      const Index own = part[static_cast<std::size_t>(i)];
+      out.constraints(own, i) = 1.0;
+      out.grounds[static_cast<std::size_t>(own)] = i;
+    }
     // By Kirchhoff's theorem: for each part the number of its spanning trees, which is the determinant with one node
     // held, times the number of its nodes.
-    Triplets held;
-    for (const auto& [i, j] : p.edges) add_square({{i, -1.0}, {j, 1.0}}, 1.0, held);
-    std::vector<bool> has_ground(static_cast<std::size_t>(count), false);
-    for (Index i = 0; i < p.dimension; ++i) {
-      const auto own = static_cast<std::size_t>(part[static_cast<std::size_t>(i)]);
-      if (!has_ground[own]) held.emplace_back(static_cast<int>(i), static_cast<int>(i), 1.0);
-      has_ground[own] = true;
-    }
-    structure = log_determinant(assemble(p.dimension, held)) + out.constraints.rowwise().sum().array().log().sum();
+    const SparseMatrix b = differences.matrix(p.dimension, 1.0);
+    SparseMatrix held = SparseMatrix(b.transpose()) * b;
+    for (const Index ground : out.grounds) held.coeffRef(ground, ground) += 1.0;
+    structure = log_determinant(held) + out.constraints.rowwise().sum().array().log().sum();
     rank = p.dimension - count;
   }
-  out.precision = assemble(p.dimension, entries);
+  out.root = differences.matrix(p.dimension, p.precision);
+  out.precision = SparseMatrix(out.root.transpose()) * out.root;
   out.log_determinant = structure + static_cast<double>(rank) * std::log(p.precision);
   return out;
 }

@@ -35,10 +35,13 @@ using ParameterGradient = std::map<std::string, double, std::less<>>;
 
 /// Sigma^-1 = Q where it is sparse.
 struct KnownPrecision {
-  SparseMatrix precision;        ///< Q, both halves.
-  Matrix constraints = {};       ///< C, k x D: w - mean is held to C (w - mean) = 0. Empty: nothing is held.
-  double log_determinant = 0.0;  ///< Of Q where it is not zero.
-  Index improper = 0;            ///< Directions that neither Q nor C says anything about.
+  SparseMatrix precision;           ///< Q, both halves.
+  Matrix constraints = {};          ///< C, k x D: w - mean is held to C (w - mean) = 0. Empty: nothing is held.
+  double log_determinant = 0.0;     ///< Of Q where it is not zero.
+  Index improper = 0;               ///< Directions that neither Q nor C says anything about.
+  SparseMatrix root = {};           ///< B with Q = B'B where that is known: its products do not cancel. May be empty.
+  std::vector<Index> grounds = {};  ///< A weight in each constraint, such that Q with these held has no null space but
+                                    ///< what is improper.
 };
 /// For fields, weights that are independent or in small blocks, and no Gaussian factor; nothing for other priors. A
 /// given precision costs a sparse factorisation.

@@ -198,6 +198,77 @@ TEST(IntrinsicField, EvidenceGradientsMatchDifferences) {
   }
 }
 
+TEST(IntrinsicField, HoldsWhatNoSiteSees) {
+  // Differences alone, and a part of a graph without rows: the constraints make both proper.
+  SparseMatrix differences(2, 5);
+  differences.coeffRef(0, 0) = 1.0;
+  differences.coeffRef(0, 1) = -1.0;
+  differences.coeffRef(1, 2) = 1.0;
+  differences.coeffRef(1, 3) = -1.0;
+  SparseMatrix seen(3, 5);
+  for (Index n = 0; n < 3; ++n) seen.coeffRef(n, n) = 1.0;
+  const IntrinsicField walk{FieldKind::rw1, 5, 1.3, {}};
+  const IntrinsicField graph{FieldKind::besag, 5, 0.7, {{0, 1}, {1, 2}, {3, 4}}};
+  for (const bool by_graph : {false, true}) {
+    const IntrinsicField& field = by_graph ? graph : walk;
+    Matrix null = Matrix::Zero(5, by_graph ? 2 : 1);
+    if (by_graph) {
+      null.topLeftCorner(3, 1).setConstant(1.0 / std::sqrt(3.0));
+      null.bottomRightCorner(2, 1).setConstant(std::sqrt(0.5));
+    } else {
+      null.setConstant(std::sqrt(0.2));
+    }
+    Model model{.prior = field,
+                .design = by_graph ? seen : differences,
+                .sites = {random_sites("poisson", by_graph ? 3 : 2, 4)}};
+    Model dense = model;
+    dense.prior = DenseGaussian{Vector::Zero(5), pseudo_inverse(field.precision * structure_of(field), null)};
+    for (const Method& method :
+         std::vector<Method>{Laplace{.tolerance = 1e-10}, Kl{.tolerance = 1e-10}, Ep{.tolerance = 1e-10}}) {
+      SCOPED_TRACE(name_of(method));
+      const Posterior a = infer(model, method);
+      const Posterior b = infer(dense, method);
+      ASSERT_TRUE(a.report().converged()) << a.report().brief();
+      EXPECT_NEAR(a.log_evidence().value, b.log_evidence().value, 1e-7);
+      EXPECT_LT((a.weights().mean - b.weights().mean).lpNorm<Eigen::Infinity>(), 1e-6);
+      EXPECT_LT((a.weights().variance - b.weights().variance).lpNorm<Eigen::Infinity>(), 1e-6);
+    }
+  }
+}
+
+TEST(IntrinsicField, EvidenceOfSecondDifferencesDoesNotKnowTheTrend) {
+  const Vector noise = random_vector(30, 8);
+  const auto evidence = [&](double slope) {
+    Vector y = noise;
+    for (Index j = 0; j < 30; ++j) y(j) += slope * (static_cast<double>(j) - 14.5);
+    const Model model{.prior = IntrinsicField{FieldKind::rw2, 30, 1e4, {}},
+                      .sites = {observe("gaussian", y, {{"variance", one(1.0)}})}};
+    const Posterior q = infer(model, Exact{});
+    EXPECT_TRUE(q.report().converged()) << q.report().brief();
+    return q.log_evidence();
+  };
+  const Evidence flat = evidence(0.0);
+  for (const double slope : {1.0, 1e2, 1e4}) {
+    const Evidence steep = evidence(slope);
+    EXPECT_NEAR(steep.value, flat.value, 10.0 * steep.numerical_error + 1e-10) << slope;
+    EXPECT_NEAR(steep.value, flat.value, 1e-5) << slope;
+  }
+}
+
+TEST(IntrinsicField, StiffFieldsKeepTheirDigits) {
+  const auto exact_at = [](double precision) {
+    const Model model{.prior = IntrinsicField{FieldKind::rw1, 50, precision, {}},
+                      .sites = {observe("gaussian", random_vector(50, 3), {{"variance", one(1.0)}})}};
+    return infer(model, Exact{});
+  };
+  // So stiff that nothing is left of it: N(y | 0, I).
+  const Vector y = random_vector(50, 3);
+  const double limit = -0.5 * y.squaredNorm() - 25.0 * std::log(2.0 * std::numbers::pi);
+  const Posterior q = exact_at(1e13);
+  EXPECT_TRUE(q.report().converged()) << q.report().brief();
+  EXPECT_NEAR(q.log_evidence().value, limit, 1e-9);
+}
+
 TEST(IntrinsicField, PrecisionIsLearned) {
   Vector y(40);
   for (Index j = 0; j < 40; ++j) y(j) = std::round(std::exp(1.0 + std::sin(0.3 * static_cast<double>(j))));
@@ -260,6 +331,8 @@ TEST(SparsePrecision, RefusesWhatIsNoPrecision) {
   EXPECT_NE(complaint(IntrinsicField{FieldKind::besag, 3, 1.0, {{0, 1}, {1, 0}}}).find("given before"),
             std::string::npos);
   EXPECT_NE(complaint(IntrinsicField{FieldKind::besag, 3, 1.0, {{1, 1}}}).find("with itself"), std::string::npos);
+  EXPECT_NE(complaint(IntrinsicField{FieldKind::besag, 3, 1.0, {{0, 1}}}).find("node 2 has no neighbour"),
+            std::string::npos);
   const Model field{.prior = IntrinsicField{FieldKind::rw1, 3, 1.0, {}},
                     .sites = {observe("poisson", Vector::Ones(3))}};
   EXPECT_THROW((void)infer(field, Laplace{}, gaussmith::Run{.form = CoreForm::covariance}), InvalidOption);
