@@ -66,6 +66,8 @@ struct Ep {
 /// Local variational bounds: super-Gaussian sites under Gaussian tangents, a lower bound on the evidence in closed form
 /// (docs/engines/vb.md).
 struct Vb {
+  /// Where variances come from: auto, exact, or selected (the entries of the inverse that the sparse form needs).
+  std::string variances = "auto";
   int max_iterations = 500;
   double tolerance = 1e-8;  ///< Stop when the site equations hold to this, in posterior standard deviations.
   int starts = 4;           ///< Starts for sites that are not log-concave; the best bound is kept.

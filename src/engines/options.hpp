@@ -78,8 +78,13 @@ void fields(Ep& options, Visitor&& visit) {
   visit("tolerance", options.tolerance, Range{1e-12, 1.0}, "largest relative mismatch of tilted and marginal moments");
 }
 
+/// Throws InvalidOption for text that names no kind of variances.
+void check_vb_variances(const std::string& text);
+inline constexpr Text vb_variances{"auto | exact | selected", check_vb_variances};
+
 template <class Visitor>
 void fields(Vb& options, Visitor&& visit) {
+  visit("variances", options.variances, vb_variances, "where variances come from; selected: the sparse form's");
   visit("max_iterations", options.max_iterations, Range{1.0, 1e6}, "factorisations before giving up, from each start");
   visit("tolerance", options.tolerance, Range{1e-14, 1.0},
         "mismatch of the site equations, in posterior standard deviations");

@@ -3,6 +3,7 @@
 #include "engines/engine_core.hpp"
 #include "engines/explicit_gradient.hpp"
 #include "engines/kl_search.hpp"
+#include "engines/options.hpp"
 #include "gaussmith/errors.hpp"
 #include "model/tangent_sites.hpp"
 
@@ -27,6 +28,17 @@ SiteParameterGradient tangent_site_gradient(const Marginals& latent, const Vecto
 
 }  // namespace
 
+void check_vb_variances(const std::string& text) {
+  if (text == "auto" || text == "exact" || text == "selected") return;
+  for (const char* estimate : {"lanczos", "probing", "sampling"})
+    if (text.starts_with(estimate))
+      throw InvalidOption(
+          fmt::format("vb.variances {}: estimates of variances are not available in fits yet; use auto, exact or "
+                      "selected",
+                      text));
+  throw InvalidOption(fmt::format("vb.variances must be auto, exact or selected, found \"{}\"", text));
+}
+
 void check_vb(const Model& model) {
   for (std::size_t b = 0; b < model.sites.size(); ++b) {
     const SiteTraits& traits = model.sites[b]->traits();
@@ -39,7 +51,9 @@ void check_vb(const Model& model) {
 }
 
 void run_vb(const Vb& options, const Run& run, Posterior::State& state) {
-  const std::shared_ptr<GaussianCore> core = build_core(run, state);
+  Run own = run;
+  if (options.variances == "selected") own.form = CoreForm::sparse;
+  const std::shared_ptr<GaussianCore> core = build_core(own, state);
   // With the tangent's e_n = beta s_n + g(s_n^2 + v_n) in place of E[log t_n] the bound is that of kl: outer steps
   // refit the variances, inner ones the mean by penalised least squares.
   const SiteRows sites(state.model, state.threads, Smoothing::tangent);

@@ -29,6 +29,7 @@ constexpr double room_above = 1e2;
 
 /// Latent functions behind a link have a unit: a standard deviation of this says yes or no for certain, and far beyond
 /// it inference runs out of digits.
+constexpr double largest_field_precision = 1e12;
 constexpr double largest_signal = 1e3;
 
 bool behind_links(const Model& model) {
@@ -84,6 +85,9 @@ std::vector<FreeParameter> free_parameters(const Model& model, const LearnOption
                                                           : Bounds{-largest_correlation, largest_correlation};
     if (own == bounds.end()) {
       if (has_unit && p.name.ends_with(".signal_sd")) range.upper = largest_signal;
+      // What a difference of neighbours may be depends on how many there are.
+      if (p.name == "prior.precision" && options.default_bounds.upper == Bounds{}.upper)
+        range.upper = largest_field_precision;
       // Units are the user's: there is room below and above any start.
       if (p.scale == ParameterScale::logarithm) {
         if (p.value < near_bound * range.lower) range.lower = std::min(range.lower, room_below * p.value);

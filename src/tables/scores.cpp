@@ -53,7 +53,12 @@ void score_numbers(const Prediction& prediction, const Vector& responses, Respon
   Vector centre = prediction.response_mean();
   out.median_used = !centre.allFinite();
   if (out.median_used) {
-    centre = prediction.response_quantile(0.5);
+    // Where a response is eta and symmetric noise, its median is the latent mean (of a mixture: the average of its
+    // parts' medians).
+    const LikelihoodInfo* known =
+        prediction.likelihood() ? find_likelihood(prediction.likelihood()->traits().name) : nullptr;
+    const bool symmetric = known != nullptr && known->link == Link::identity;
+    centre = symmetric ? prediction.latent_mean() : prediction.response_quantile(0.5);
   }
   Vector position = prediction.response_cdf(responses);
   if (kind == ResponseKind::count) {

@@ -124,6 +124,16 @@ TEST(Vb, RowsThatCountTwiceAreTwoRows) {
   EXPECT_NEAR(infer(once, Vb{}).log_evidence().value, infer(twice, Vb{}).log_evidence().value, 1e-8);
 }
 
+TEST(Vb, SelectedVariancesAreTheExactOnes) {
+  const Model model = linear_model("bernoulli-logit", 12, 4, 5);
+  const Posterior exact = infer(model, Vb{.variances = "exact"});
+  const Posterior selected = infer(model, Vb{.variances = "selected"});
+  EXPECT_NE(selected.report().core.find("sparse form"), std::string::npos);
+  EXPECT_LT((exact.latent().variance - selected.latent().variance).lpNorm<Eigen::Infinity>(), 1e-8);
+  EXPECT_THROW((void)infer(model, Vb{.variances = "lanczos:20"}), InvalidOption);
+  EXPECT_THROW((void)infer(model, Vb{.variances = "some"}), InvalidOption);
+}
+
 TEST(Vb, RefusesSitesWithoutTangents) {
   EXPECT_THROW((void)infer(process_model("bernoulli-probit", 5, 1), Vb{}), InvalidOption);
   EXPECT_THROW((void)infer(process_model("poisson", 5, 1), Vb{}), InvalidOption);
