@@ -80,16 +80,29 @@ std::string unknown_command(const CLI::App& root, std::string_view first) {
                      fmt::join(names, ", "));
 }
 
+/// The command that was given, the innermost of nested ones; the root where there is none.
+const CLI::App& used_command(const CLI::App& root) {
+  const CLI::App* command = &root;
+  while (!command->get_subcommands().empty()) {
+    command = command->get_subcommands().front();
+  }
+  return *command;
+}
+
+/// "gaussmith design active".
+std::string full_name(const CLI::App& command) {
+  return command.get_parent() == nullptr ? "gaussmith" : full_name(*command.get_parent()) + " " + command.get_name();
+}
+
 std::string usage_error(const CLI::App& root, const CLI::ParseError& error, std::string_view first) {
   std::string message = one_line(error.what());
-  const auto used = root.get_subcommands();
+  const CLI::App& used = used_command(root);
   if (std::string command = unknown_command(root, first); !command.empty()) {
     message = std::move(command);
-  } else if (const auto unknown = unknown_option(used.empty() ? root : *used.front(), typed())) {
+  } else if (const auto unknown = unknown_option(used, typed())) {
     message = fmt::format("unknown option {}{}", unknown->name, unknown->suggestion);
   }
-  const std::string command = used.empty() ? "gaussmith" : "gaussmith " + used.front()->get_name();
-  return fmt::format("{}; see {} --help", message, command);
+  return fmt::format("{}; see {} --help", message, full_name(used));
 }
 
 int run(int argc, char** argv) {
@@ -113,16 +126,17 @@ int run(int argc, char** argv) {
   root.get_formatter()->column_width(34);
 
   CommonOptions common;
-  const Command commands[] = {add_fit(root, common),     add_predict(root, common),     add_evaluate(root, common),
-                              add_methods(root, common), add_likelihoods(root, common), add_kernels(root, common)};
+  const Command commands[] = {add_fit(root, common),           add_predict(root, common), add_evaluate(root, common),
+                              add_design_active(root, common), add_methods(root, common), add_likelihoods(root, common),
+                              add_kernels(root, common)};
   try {
     root.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    const auto used = root.get_subcommands();
+    const CLI::App& used = used_command(root);
     if (const std::string unknown = unknown_command(root, argc > 1 ? argv[1] : ""); !unknown.empty()) {
       return fail(exit_bad_input, unknown + "; see gaussmith --help");
     }
-    return write_output(used.empty() ? root.help() : used.front()->help("gaussmith"));
+    return write_output(&used == &root ? root.help() : used.help(full_name(*used.get_parent())));
   } catch (const CLI::CallForVersion& call) {
     return write_output(std::string(call.what()) + "\n");
   } catch (const CLI::ParseError& error) {

@@ -18,6 +18,7 @@ namespace {
 // A signal handler can reach nothing but flags of this kind.
 volatile std::sig_atomic_t interrupt_flag = 0;
 volatile std::sig_atomic_t writing_flag = 0;
+volatile std::sig_atomic_t kept_flag = 0;
 volatile std::sig_atomic_t told_flag = 0;
 volatile std::sig_atomic_t progress_flag = 0;
 
@@ -27,10 +28,14 @@ constexpr itimerspec patience = {.it_interval = {}, .it_value = {.tv_sec = 0, .t
 
 constexpr std::string_view erase_line = "\r\x1b[2K";
 constexpr std::string_view while_working = "gaussmith: error: interrupted; nothing was written\n";
+constexpr std::string_view with_state =
+    "gaussmith: error: interrupted; the state file holds what was done, and the same command goes on from there\n";
 constexpr std::string_view while_writing =
     "gaussmith: error: interrupted while writing; an output file is complete or not there\n";
 
 void put(std::string_view text) { static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size())); }
+
+std::string_view working_line() { return kept_flag != 0 ? with_state : while_working; }
 
 // Only what a signal handler may call. Output files have no name until they are complete, so nothing is left behind.
 [[noreturn]] void end_at_once() {
@@ -38,7 +43,7 @@ void put(std::string_view text) { static_cast<void>(!::write(STDERR_FILENO, text
     if (progress_flag != 0) {
       put(erase_line);
     }
-    put(writing_flag != 0 ? while_writing : while_working);
+    put(writing_flag != 0 ? while_writing : working_line());
   }
   ::_exit(exit_not_converged);
 }
@@ -96,10 +101,12 @@ void watch_interrupts() {
 void tell_interrupted() {
   const sigset_t watched = watched_signals();
   ::pthread_sigmask(SIG_BLOCK, &watched, nullptr);
-  put(while_working);
+  put(working_line());
   told_flag = 1;
   ::pthread_sigmask(SIG_UNBLOCK, &watched, nullptr);
 }
+
+void keep_state() { kept_flag = 1; }
 
 void begin_writing() {
   // What is already in a file cannot be called back: the rest of the output follows it.

@@ -24,6 +24,9 @@ void tell_interrupted();
 /// that comes later does not undo it.
 void begin_writing();
 
+/// From now on an interrupted command says that its state file holds what was done.
+void keep_state();
+
 /// Options of a run: threads and seed as asked, progress on a terminal, a signal answered with Next::discard.
 class RunControl {
  public:

@@ -1,6 +1,7 @@
 #pragma once
 // The whole library.
 
+#include "gaussmith/active.hpp"
 #include "gaussmith/design.hpp"
 #include "gaussmith/errors.hpp"
 #include "gaussmith/files.hpp"

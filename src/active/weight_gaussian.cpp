@@ -1,0 +1,121 @@
+#include "active/weight_gaussian.hpp"
+
+#include "base/parallel_blocks.hpp"
+#include "gaussmith/errors.hpp"
+#include "linalg/conjugate_gradients.hpp"
+#include "linalg/dense.hpp"
+#include "linalg/preconditioners.hpp"
+#include "linalg/variance_estimators.hpp"
+
+#include <cmath>
+
+namespace gaussmith {
+
+namespace {
+
+/// Rows at a time: bounds the memory beside the pool's own.
+constexpr Index rows_at_once = 1024;
+constexpr double solve_reduction = 1e-10;
+
+/// h'C h of a row of a sparse design: every pair of its entries once.
+double sparse_square(const SparseMatrix& rows, Index row, const Matrix& covariance) {
+  double diagonal = 0.0;
+  double pairs = 0.0;
+  for (SparseMatrix::InnerIterator j(rows, row); j; ++j) {
+    const double* const column = covariance.data() + j.col() * covariance.rows();
+    diagonal += j.value() * j.value() * column[j.col()];
+    double sum = 0.0;
+    SparseMatrix::InnerIterator k = j;
+    for (++k; k; ++k) sum += k.value() * column[k.col()];
+    pairs += j.value() * sum;
+  }
+  return diagonal + 2.0 * pairs;
+}
+
+}  // namespace
+
+WeightGaussian::WeightGaussian(const Design& rows, const Vector& precision, const Vector& shift,
+                               const Vector& weight_precision, const GaussianAccess& access)
+    : rows_(rows), precision_(precision), weight_precision_(weight_precision), access_(access) {
+  const Vector pull = rows.transposed_times(shift, access.threads);
+  if (access.lanczos > 0) {
+    diagonal_ = rows.column_squares(precision, access.threads) + weight_precision;
+    mean_ = solve_by_products(pull);
+    return;
+  }
+  covariance_ = rows.gram(precision, access.threads);
+  covariance_.diagonal() += weight_precision;
+  if (!cholesky(covariance_)) {
+    throw InvalidModel(
+        "the precision of the weights is not positive definite in double precision; give the features a common scale");
+  }
+  invert_lower(covariance_);
+  lower_transposed_times_lower(covariance_);
+  mirror_lower(covariance_);
+  mean_ = covariance_ * pull;
+}
+
+Matrix WeightGaussian::precision_times(const Matrix& x) const {
+  Matrix hx = rows_.times(x, access_.threads);
+  hx.array().colwise() *= precision_.array();
+  Matrix out = rows_.transposed_times(hx, access_.threads);
+  out.array() += x.array().colwise() * weight_precision_.array();
+  if (later_rows_.cols() > 0) out += later_rows_ * (later_rows_.transpose() * x);
+  return out;
+}
+
+Vector WeightGaussian::solve_by_products(const Vector& b) const {
+  return conjugate_gradients([this](const Matrix& x) { return precision_times(x); }, b, {.reduction = solve_reduction},
+                             diagonal_preconditioner(diagonal_))
+      .solution;
+}
+
+Vector WeightGaussian::solve(const Vector& b) const {
+  if (access_.lanczos > 0) return solve_by_products(b);
+  return covariance_ * b;
+}
+
+Vector WeightGaussian::variances(const Design& rows) const {
+  if (access_.lanczos > 0) {
+    PrecisionSystem system{
+        .dimension = mean_.size(),
+        .times = [this](const Matrix& x) { return precision_times(x); },
+        .preconditioner = diagonal_preconditioner(diagonal_),
+        .diagonal = diagonal_,
+        .rows = rows.rows(),
+        .rows_times = [&](const Matrix& x) { return rows.times(x, access_.threads); },
+        .rows_transposed_times = [&](const Matrix& x) { return rows.transposed_times(x, access_.threads); }};
+    return estimate_variances(system, LanczosVariances{.steps = access_.lanczos, .checks = 2},
+                              {.weights = false, .seed = access_.seed})
+        .rows;
+  }
+  Vector out(rows.rows());
+  const SparseMatrix* const sparse = rows.entries().sparse;
+  parallel_blocks(rows.rows(), rows_at_once, access_.threads, [&](Index begin, Index end) {
+    if (sparse != nullptr) {
+      for (Index n = begin; n < end; ++n) out(n) = sparse_square(*sparse, n, covariance_);
+      return;
+    }
+    const Matrix block = rows.transposed_rows(begin, end);
+    out.segment(begin, end - begin) = block.cwiseProduct(times(covariance_, block)).colwise().sum();
+  });
+  return out;
+}
+
+Marginals WeightGaussian::marginals(const Design& rows) const {
+  return {rows.times(mean_, access_.threads), variances(rows)};
+}
+
+void WeightGaussian::include(const Vector& row, const IncludedSite& site, const Vector& solution) {
+  const double ratio = 1.0 + site.precision * row.dot(solution);
+  mean_ += (site.shift - site.precision * row.dot(mean_)) / ratio * solution;
+  if (access_.lanczos > 0) {
+    diagonal_ += site.precision * row.cwiseAbs2();
+    later_rows_.conservativeResize(row.size(), later_rows_.cols() + 1);
+    later_rows_.col(later_rows_.cols() - 1) = std::sqrt(site.precision) * row;
+  } else {
+    covariance_.noalias() -= (site.precision / ratio) * solution * solution.transpose();
+  }
+}
+
+}  // namespace gaussmith
