@@ -39,10 +39,8 @@ std::vector<Index> random_order(Index rows, std::uint64_t seed) {
   return order;
 }
 
-/// Highest first, the lower row of two equal ones. A variance that is not positive cannot be scored: its row comes
-/// last.
+/// The scores of rows. A variance that is not positive cannot be scored: its row comes last.
 Vector scores_of(const Marginals& latent, ActiveScore score, int threads) {
-  const double worst = std::numeric_limits<double>::lowest();
   Marginals usable = latent;
   usable.variance = latent.variance.cwiseMax(0.0);
   const Vector probability = class_probabilities(usable, threads);
@@ -51,7 +49,7 @@ Vector scores_of(const Marginals& latent, ActiveScore score, int threads) {
     for (Index n = begin; n < end; ++n) {
       const Marginal marginal{usable.mean(n), usable.variance(n)};
       if (!(marginal.variance > 0.0)) {
-        out(n) = worst;
+        out(n) = std::numeric_limits<double>::lowest();
       } else {
         out(n) = score == ActiveScore::uncertainty ? -std::abs(probability(n) - 0.5)
                                                    : information_gain(marginal, probability(n));
@@ -168,11 +166,15 @@ class ActiveRun {
     state_.sites = std::move(next);
   }
 
-  [[nodiscard]] Index best_of(const Vector& scores) const {
-    Index best = -1;
-    for (Index n = 0; n < scores.size(); ++n)
-      if (taken_[static_cast<std::size_t>(n)] == 0 && (best < 0 || scores(n) > scores(best))) best = n;
-    return best;
+  /// The candidate with the highest score, the first of equal ones.
+  [[nodiscard]] Index best_of(const Marginals& latent) const {
+    std::vector<Index> candidates;
+    for (Index n = 0; n < latent.mean.size(); ++n)
+      if (taken_[static_cast<std::size_t>(n)] == 0) candidates.push_back(n);
+    const Vector scores =
+        scores_of({latent.mean(candidates), latent.variance(candidates)}, options_.score, blas_.threads());
+    const auto best = static_cast<std::size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
+    return candidates[best];
   }
 
   void choose_block(Index count) {
@@ -182,8 +184,7 @@ class ActiveRun {
     Marginals latent = scored ? weights.marginals(pool_.rows) : Marginals{};
     std::vector<IncludedSite> added;
     for (Index k = 0; k < count; ++k) {
-      const Index row = scored ? best_of(scores_of(latent, options_.score, blas_.threads()))
-                               : order_[static_cast<std::size_t>(bought())];
+      const Index row = scored ? best_of(latent) : order_[static_cast<std::size_t>(bought())];
       const Vector entries = pool_.rows.transposed_rows(row, row + 1).col(0);
       const Vector solution = weights.solve(entries);
       // From the solve: exact where the variances of the pool are not.

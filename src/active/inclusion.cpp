@@ -18,31 +18,34 @@ double tangent_precision(double place) {
   return place < small_place ? 0.25 - place * place / 48.0 : std::tanh(0.5 * place) / (2.0 * place);
 }
 
-/// xi of the marginal with the tangent at `place`.
-double place_after(const Marginal& marginal, double shift, double place) {
-  const double shrink = 1.0 / (1.0 + tangent_precision(place) * marginal.variance);
+/// xi of the marginal with a tangent of this precision.
+double place_after(const Marginal& marginal, double shift, double precision) {
+  const double shrink = 1.0 / (1.0 + precision * marginal.variance);
   const double mean = (marginal.mean + marginal.variance * shift) * shrink;
   return std::sqrt(mean * mean + marginal.variance * shrink);
 }
 
+/// The zero of place_after(xi) - xi by secants, kept within what is known of it: the map rises, from that of the
+/// steepest tangent to that of the flattest.
 IncludedSite tangent_for(const Marginal& marginal, double y, double accuracy_wanted) {
   const double shift = 0.5 * y;
-  // xi - place_after(xi) changes its sign once: the map rises, from above 0 at 0, more and more slowly than xi. Steps
-  // of the map never pass the solution; those of the secant through two of them are kept within what is known of it.
-  double place = place_after(marginal, shift, 0.0);
-  double below = place;
-  double above = place_after(marginal, shift, 1e300);
-  double gap = place_after(marginal, shift, place) - place;
-  double before = 0.0;
-  double gap_before = place;
+  const auto gap_at = [&](double place) { return place_after(marginal, shift, tangent_precision(place)) - place; };
+  double below = place_after(marginal, shift, 0.25);
+  double above = place_after(marginal, shift, 0.0);
+  // As if the label were no news, and the map's answer to that.
+  double before = std::sqrt(marginal.mean * marginal.mean + marginal.variance);
+  double gap_before = gap_at(before);
+  double place = before + gap_before;
+  double gap = gap_at(place);
   for (int step = 0; step < most_steps && std::abs(gap) > accuracy_wanted * place; ++step) {
-    (gap > 0.0 ? below : above) = place;
+    double& bracket = gap > 0.0 ? below : above;
+    bracket = place;
     const double secant = place - gap * (place - before) / (gap - gap_before);
     before = place;
     gap_before = gap;
     place = secant > below && secant < above ? secant : 0.5 * (below + above);
     if (place == before) break;
-    gap = place_after(marginal, shift, place) - place;
+    gap = gap_at(place);
   }
   return {tangent_precision(place), shift};
 }
