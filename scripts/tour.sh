@@ -20,7 +20,14 @@ say() { printf '%s\n' "$@"; }
 
 # gaussmith ARGUMENTS...: prints the command as one would type it, then runs it.
 gaussmith() {
-  printf '\n$ gaussmith %s\n' "$*"
+  local shown='' word
+  for word in "$@"; do
+    case "$word" in
+      *[\ \(\)\|\*]*) shown+=" \"$word\"" ;;
+      *) shown+=" $word" ;;
+    esac
+  done
+  printf '\n$ gaussmith%s\n' "$shown"
   "$tool" "$@" 2>&1
 }
 

@@ -126,7 +126,7 @@ std::string parameters_heading(const LearnReport& report) {
                         correlations ? ", of atanh for correlations" : "");
   }
   if (any(&LearnedParameter::hyperprior)) {
-    text += ", hyperprior: normal on that scale, median and sd";
+    text += ", hyperprior: log-normal, median and sd";
   }
   return text;
 }
