@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -53,6 +54,24 @@ bool all_gaussian(const std::vector<Sites>& sites) {
   return std::all_of(sites.begin(), sites.end(), [](const Sites& block) { return block->traits().gaussian; });
 }
 
+/// As problem files name it.
+const char* prior_in_words(const Prior& prior) {
+  struct Name {
+    const char* operator()(const Isotropic&) const { return "isotropic"; }
+    const char* operator()(const Diagonal&) const { return "diagonal"; }
+    const char* operator()(const DenseGaussian&) const { return "dense"; }
+    const char* operator()(const GaussianProcess&) const { return "gp"; }
+    const char* operator()(const NoGaussian&) const { return "no Gaussian"; }
+    const char* operator()(const SparsePrecision&) const { return "precision"; }
+    const char* operator()(const Additive&) const { return "additive"; }
+    const char* operator()(const IntrinsicField& field) const {
+      constexpr std::array<const char*, 3> names = {"rw1", "rw2", "besag"};
+      return names.at(static_cast<std::size_t>(field.kind));
+    }
+  };
+  return std::visit(Name{}, prior);
+}
+
 Prepared prepare_problem(const FitArguments& arguments, Problem problem, const Settings& settings) {
   Prepared prepared;
   prepared.model = apply_parameters(problem.model, settings.parameters);
@@ -65,7 +84,8 @@ Prepared prepare_problem(const FitArguments& arguments, Problem problem, const S
     likelihoods += (likelihoods.empty() ? "" : ", ") + block->traits().name;
   }
   prepared.summary.model_line =
-      fmt::format("{} {}", likelihoods, prepared.model.sites.size() == 1 ? "likelihood" : "likelihoods");
+      fmt::format("{} {}, {} prior", likelihoods, prepared.model.sites.size() == 1 ? "likelihood" : "likelihoods",
+                  prior_in_words(prepared.model.prior));
   if (!arguments.save.empty()) {
     prepared.coding = plain_coding(prepared.model, Spelling::command_line);
     prepared.notes.push_back("the saved model reads tables with the columns x1, x2, ... in the order of the problem");

@@ -112,6 +112,9 @@ std::string learning_line(const LearnReport& report) {
   return text;
 }
 
+/// As LearnOptions::standard_errors says.
+constexpr std::ptrdiff_t most_standard_errors = 12;
+
 std::string parameters_heading(const LearnReport& report) {
   std::string text = "start -> learned";
   const auto any = [&](auto member) {
@@ -124,6 +127,12 @@ std::string parameters_heading(const LearnReport& report) {
                     [](const auto& parameter) { return parameter.name.find("correlation") != std::string::npos; });
     text += fmt::format(", se: standard error of the logarithm (0.1 is 10 %){}",
                         correlations ? ", of atanh for correlations" : "");
+  }
+  const auto learned = std::count_if(report.parameters.begin(), report.parameters.end(),
+                                     [](const LearnedParameter& parameter) { return !parameter.fixed; });
+  if (learned > most_standard_errors && !any(&LearnedParameter::standard_error)) {
+    text += fmt::format(" (beyond {} parameters standard errors are for the asking: --set learn.standard_errors=yes)",
+                        most_standard_errors);
   }
   if (any(&LearnedParameter::hyperprior)) {
     text += ", hyperprior: log-normal, median and sd";

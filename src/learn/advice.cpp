@@ -63,9 +63,10 @@ std::vector<std::string> advice(const LearnReport& report, const std::vector<Fre
                     "leave them out, or hold them with {}",
                     switched_off.size(), listed(switched_off), cure));
   if (!bounded.empty())
-    out.push_back(
-        fmt::format("at or near a bound: {}; the data do not determine {}, so predictions rest on the bound: use {}",
-                    listed(bounded), bounded.size() == 1 ? "it" : "them", cure));
+    out.push_back(fmt::format(
+        "at or near a bound: {}; the data do not determine {}, or the best value lies beyond: predictions rest "
+        "on the bound. Use wider bounds (--bounds), {}",
+        listed(bounded), bounded.size() == 1 ? "it" : "them", cure));
   if (!cut_short.empty())
     out.push_back(
         fmt::format("held by the bounds that were given: {}; the evidence rises beyond, so wider bounds fit better",

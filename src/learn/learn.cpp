@@ -64,9 +64,9 @@ constexpr double near_enough = 1e-3;
 constexpr Index race_rows = 300;
 constexpr std::size_t race_periods = 3;
 constexpr int race_evaluations = 60;
-/// What a search from one of several starts may leave to gain before they are compared.
 /// Evaluations for that, as a multiple of those for one start.
 constexpr int race_share = 2;
+/// What a search from one of several starts may leave to gain before they are compared.
 constexpr double final_gain = 0.05;
 /// Their first steps: they begin near a maximum.
 constexpr double final_radius = 0.3;
@@ -589,6 +589,7 @@ Learned only_infer(const Model& model, const Method& method, const Run& run) {
   Posterior posterior = infer_valid(model, method, run);
   LearnReport report;
   report.message = "no parameter is free to learn";
+  report.warnings.emplace_back("there is nothing to learn: no parameter of the model is free");
   report.evaluations = 1;
   report.initial_objective = report.objective = posterior.log_evidence().value;
   report.start_objectives = {report.objective};
