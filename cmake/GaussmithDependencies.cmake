@@ -40,18 +40,24 @@ set_target_properties(gaussmith::openblas PROPERTIES
 gaussmith_import(lapacke ${GAUSSMITH_LAPACKE_STATIC} gaussmith::openblas)
 
 # CHOLMOD with the orderings it calls, static, so that its dense kernels are the BLAS above. METIS comes as a shared library
-# whose link without a version is part of another package; OpenMP is what CHOLMOD was compiled with.
+# whose link without a version is part of another package; OpenMP is what CHOLMOD was compiled with. The archives are not
+# made for shared libraries, which take CHOLMOD's own and the system's BLAS with it.
 find_path(GAUSSMITH_SUITESPARSE_INCLUDE cholmod.h PATH_SUFFIXES suitesparse REQUIRED)
-find_library(GAUSSMITH_METIS NAMES metis libmetis.so.5 REQUIRED)
 find_library(GAUSSMITH_GOMP NAMES gomp libgomp.so.1 REQUIRED)
-set(GAUSSMITH_CHOLMOD_PARTS "")
-foreach(part cholmod camd ccolamd colamd amd suitesparseconfig)
-  find_library(GAUSSMITH_${part}_STATIC NAMES lib${part}.a REQUIRED)
-  list(APPEND GAUSSMITH_CHOLMOD_PARTS ${GAUSSMITH_${part}_STATIC})
-endforeach()
-list(POP_FRONT GAUSSMITH_CHOLMOD_PARTS)
-gaussmith_import(cholmod ${GAUSSMITH_cholmod_STATIC} ${GAUSSMITH_CHOLMOD_PARTS} gaussmith::lapacke ${GAUSSMITH_METIS}
-  ${GAUSSMITH_GOMP} m)
+if(BUILD_SHARED_LIBS)
+  find_library(GAUSSMITH_CHOLMOD_SHARED NAMES cholmod REQUIRED)
+  gaussmith_import(cholmod ${GAUSSMITH_CHOLMOD_SHARED} ${GAUSSMITH_GOMP})
+else()
+  find_library(GAUSSMITH_METIS NAMES metis libmetis.so.5 REQUIRED)
+  set(GAUSSMITH_CHOLMOD_PARTS "")
+  foreach(part camd ccolamd colamd amd suitesparseconfig)
+    find_library(GAUSSMITH_${part}_STATIC NAMES lib${part}.a REQUIRED)
+    list(APPEND GAUSSMITH_CHOLMOD_PARTS ${GAUSSMITH_${part}_STATIC})
+  endforeach()
+  find_library(GAUSSMITH_CHOLMOD_STATIC NAMES libcholmod.a REQUIRED)
+  gaussmith_import(cholmod ${GAUSSMITH_CHOLMOD_STATIC} ${GAUSSMITH_CHOLMOD_PARTS} gaussmith::lapacke ${GAUSSMITH_METIS}
+    ${GAUSSMITH_GOMP} m)
+endif()
 set_target_properties(gaussmith::cholmod PROPERTIES INTERFACE_INCLUDE_DIRECTORIES ${GAUSSMITH_SUITESPARSE_INCLUDE})
 
 # FFTW, for operators that convolve or transform. Static as well: plans of a program's own FFTW are not ours.
