@@ -84,6 +84,12 @@ constexpr double untied_gain = 1e-3;
 /// So near in its parameters it has come back, but for length-scales that are this far above their start.
 constexpr double untied_distance = 0.25;
 const double untied_sight = std::log(8.0);
+/// Length-scales of features are looked along one by one up to this many of them, by this step; a search follows from
+/// so many of these points at most, and where the function falls by less than this or rises further on.
+constexpr std::size_t most_features = 20;
+const double feature_step = std::log(4.0);
+constexpr std::size_t feature_searches = 3;
+constexpr double feature_fall = 2.0;
 
 /// One call of learn(): ascents from one or several starts over one objective.
 class Learning {
@@ -333,7 +339,49 @@ class Learning {
     }
     scanned_ = start->point;
     Maximum maximum = ascend(start->point, start->evaluation);
-    return tied.fewer() ? look_untied(std::move(maximum), point) : look_beyond(std::move(maximum));
+    return tied.fewer() ? look_along_features(look_untied(std::move(maximum), point)) : look_beyond(std::move(maximum));
+  }
+
+  /// One feature may matter on a shorter scale while others give way: one evaluation for each length-scale of a group,
+  /// shorter than at the maximum, or where it began if it has been switched off. A search goes on from the best of
+  /// those where the function still rises away from the maximum, or has hardly fallen.
+  Maximum look_along_features(Maximum found) {
+    if (found.status != Status::converged || stopped_) return found;
+    std::vector<Index> scales;
+    for (const auto& group : lengthscale_groups(free_))
+      if (group.size() > 1) scales.insert(scales.end(), group.begin(), group.end());
+    if (scales.size() > most_features) return found;
+    const Vector home = found.point;
+    std::vector<Evaluated> seen;
+    objective_.set_floor(found.value - far_below);
+    for (const Index i : scales) {
+      const FreeParameter& scale = free_[static_cast<std::size_t>(i)];
+      Vector there = home;
+      there(i) = home(i) > scale.initial + untied_sight ? scale.initial : home(i) - feature_step;
+      there(i) = std::max(there(i), scale.lower);
+      auto evaluation = counted_(there);
+      if (!evaluation || stopped_) continue;
+      const bool away = evaluation->gradient(i) < 0.0;
+      if (away || found.value - evaluation->value < feature_fall) seen.push_back({there, std::move(*evaluation)});
+    }
+    objective_.set_floor(-std::numeric_limits<double>::infinity());
+    std::stable_sort(seen.begin(), seen.end(),
+                     [](const Evaluated& a, const Evaluated& b) { return a.evaluation.value > b.evaluation.value; });
+    if (seen.size() > feature_searches) seen.resize(feature_searches);
+    for (const Evaluated& from : seen) {
+      bool back = false;
+      const PartialFunction f = [&](const Vector& at) -> std::optional<Evaluation> {
+        back = back || same_place(at, found.point);
+        if (back) return std::nullopt;
+        return counted_(at);
+      };
+      const SearchOptions search{.max_evaluations = left_here_, .tolerance = options_.tolerance};
+      Maximum other = maximise(
+          f, [&] { return stopped_ || back; }, from.point, lower_, upper_, search, from.evaluation);
+      report_.curvature_evaluations += other.curvature_evaluations;
+      if (!back && other.value > found.value) found = std::move(other);
+    }
+    return found;
   }
 
   /// Length-scales that were never tied may lead to another maximum: a short search from the first point shows whether
