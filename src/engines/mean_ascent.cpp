@@ -187,13 +187,11 @@ void climb_mean(GaussianCore& core, const SiteRows& sites, const Vector& precisi
     const LatentPoint last_newton = std::exchange(newton, difference(target, point.at));
     const bool drowned = newton_slope <= goal.rounding * (1.0 + std::abs(point.objective));
     double slope = newton_slope;
-    if (by_newton) {
+    if (by_newton || (step == 0 && !drowned)) {
       direction = newton;
     } else if (drowned) {
       direction = curved_step(core, sites.curvature(point.at.eta, variance, point.d_variance), precision, point, newton,
                               newton_slope);
-    } else if (step == 0) {
-      direction = newton;
     } else {
       // Polak and Ribiere: what the last Newton direction still promises is subtracted.
       const double left = Line(core, sites, variance, point, last_newton).slope();

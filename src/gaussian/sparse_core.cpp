@@ -44,7 +44,8 @@ SparseMatrix sparse_rows(const Design& design) {
   return rows;
 }
 
-RowPairs::RowPairs(SparseMatrix rows, const SymmetricPattern& pattern) : rows_(std::move(rows)) {
+RowPairs::RowPairs(SparseMatrix rows, const SymmetricPattern& pattern) {
+  rows_.swap(rows);
   rows_.makeCompressed();
   begin_.assign(at(pattern.size) + 1, 0);
   const int* column = rows_.innerIndexPtr();

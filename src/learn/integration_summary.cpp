@@ -60,6 +60,7 @@ void summarise_integration(std::vector<IntegrationSample> samples, const Integra
   // All points: a light one where a row is unlikely weighs more without it.
   if (samples.front().left_out) {
     std::vector<const LeaveOneOut*> parts;
+    parts.reserve(samples.size());
     for (const IntegrationSample& sample : samples) parts.push_back(&*sample.left_out);
     out.left_out = mixture_left_out(parts, weights / total);
   }

@@ -162,7 +162,8 @@ void check_field(const IntrinsicField& p) {
 KnownPrecision precision_of(const SparsePrecision& p) {
   SparseMatrix q = both_halves(p.precision);
   const double determinant = log_determinant(q);
-  KnownPrecision out{std::move(q)};
+  KnownPrecision out;
+  out.precision.swap(q);
   out.log_determinant = determinant;
   return out;
 }
