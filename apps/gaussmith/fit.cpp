@@ -10,7 +10,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -56,20 +55,7 @@ bool all_gaussian(const std::vector<Sites>& sites) {
 
 /// As problem files name it.
 const char* prior_in_words(const Prior& prior) {
-  struct Name {
-    const char* operator()(const Isotropic&) const { return "isotropic"; }
-    const char* operator()(const Diagonal&) const { return "diagonal"; }
-    const char* operator()(const DenseGaussian&) const { return "dense"; }
-    const char* operator()(const GaussianProcess&) const { return "gp"; }
-    const char* operator()(const NoGaussian&) const { return "no Gaussian"; }
-    const char* operator()(const SparsePrecision&) const { return "precision"; }
-    const char* operator()(const Additive&) const { return "additive"; }
-    const char* operator()(const IntrinsicField& field) const {
-      constexpr std::array<const char*, 3> names = {"rw1", "rw2", "besag"};
-      return names.at(static_cast<std::size_t>(field.kind));
-    }
-  };
-  return std::visit(Name{}, prior);
+  return std::holds_alternative<NoGaussian>(prior) ? "no Gaussian" : type_of(prior);
 }
 
 Prepared prepare_problem(const FitArguments& arguments, Problem problem, const Settings& settings) {

@@ -107,6 +107,9 @@ struct Additive {
 using Prior = std::variant<Isotropic, Diagonal, DenseGaussian, GaussianProcess, NoGaussian, SparsePrecision, Additive,
                            IntrinsicField>;
 
+/// The name of a prior in problem files: "isotropic", "gp", "besag", "none".
+[[nodiscard]] const char* type_of(const Prior& prior);
+
 /// Where learning moves a parameter, so that every number there is a value it may have.
 enum class ParameterScale {
   logarithm,    ///< Positive parameters.

@@ -1,8 +1,8 @@
 #include "active/classifier.hpp"
 #include "base/parallel_blocks.hpp"
+#include "base/random_choice.hpp"
 #include "gaussmith/active.hpp"
 #include "gaussmith/errors.hpp"
-#include "gaussmith/random.hpp"
 #include "linalg/blas_threads.hpp"
 
 #include <fmt/format.h>
@@ -12,7 +12,6 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 namespace gaussmith {
@@ -26,18 +25,6 @@ constexpr std::array<std::pair<ActiveScore, std::string_view>, 3> score_names{
      {ActiveScore::random, "random"}}};
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-/// All rows of the pool in the order in which chance takes them.
-std::vector<Index> random_order(Index rows, std::uint64_t seed) {
-  std::vector<Index> order(static_cast<std::size_t>(rows));
-  std::iota(order.begin(), order.end(), Index{0});
-  Random random(seed);
-  for (std::size_t left = order.size(); left > 1; --left) {
-    const auto drawn = static_cast<std::size_t>(random.uniform() * static_cast<double>(left));
-    std::swap(order[std::min(drawn, left - 1)], order[left - 1]);
-  }
-  return order;
-}
 
 /// The scores of rows. A variance that is not positive cannot be scored: its row comes last.
 Vector scores_of(const Marginals& latent, ActiveScore score, int threads) {

@@ -1,5 +1,6 @@
 #include "engines/kl_starts.hpp"
 
+#include "base/random_choice.hpp"
 #include "model/tangent_sites.hpp"
 
 #include <algorithm>
@@ -172,8 +173,7 @@ std::vector<KlStart> believing_starts(GaussianCore& core, const SiteRows& sites,
   const Index most = std::min(core.geometry().dimension(), rows);
   for (Index k = 0; k < glances && most > 1; ++k) {
     std::vector<Index> believed(static_cast<std::size_t>(2 + k % (most - 1)));
-    for (Index& n : believed)
-      n = heavy[std::min(static_cast<std::size_t>(random.uniform() * static_cast<double>(rows)), heavy.size() - 1)];
+    for (Index& n : believed) n = heavy[static_cast<std::size_t>(random_below(rows, random))];
     look(believed);
   }
   for (Index k = 0; k < glances; ++k)

@@ -52,7 +52,13 @@ void check_vb(const Model& model) {
 
 void run_vb(const Vb& options, const Run& run, Posterior::State& state) {
   Run own = run;
-  if (options.variances == "selected") own.form = CoreForm::sparse;
+  if (options.variances == "selected") {
+    if (run.form != CoreForm::automatic && run.form != CoreForm::sparse)
+      throw InvalidOption(
+          "vb.variances selected is the sparse form of the core, and another form is asked for; use form auto or "
+          "sparse, or vb.variances auto or exact");
+    own.form = CoreForm::sparse;
+  }
   const std::shared_ptr<GaussianCore> core = build_core(own, state);
   // With the tangent's e_n = beta s_n + g(s_n^2 + v_n) in place of E[log t_n] the bound is that of kl: outer steps
   // refit the variances, inner ones the mean by penalised least squares.

@@ -116,20 +116,25 @@ constexpr double most_pairs = 4e8;
 /// slower, and most of them are variances.
 constexpr double worthwhile = 0.05;
 
-/// The pattern of A = Q + H'T H, for a prior and rows that are sparse; nothing where that is not worth while.
-std::optional<SymmetricPattern> sparse_pattern(const Model& model) {
+struct SparseShape {
+  SymmetricPattern pattern;  ///< Of A = Q + H'T H.
+  Index held = 0;            ///< Constraints.
+};
+
+/// For a prior and rows that are sparse; nothing where that is not worth while.
+std::optional<SparseShape> sparse_shape(const Model& model) {
   const DesignEntries stored = model.design.entries();
   if (stored.sparse == nullptr && !stored.identity) return {};
   if (has_dense_covariance(model.prior)) return {};
-  const SparseMatrix rows = sparse_rows(model.design.sized(model.dimension()));
   double pairs = 0.0;
-  for (Index n = 0; n < rows.rows(); ++n) {
-    const double length = rows.outerIndexPtr()[n + 1] - rows.outerIndexPtr()[n];
+  for (Index n = 0; stored.sparse != nullptr && n < stored.sparse->rows(); ++n) {
+    const double length = stored.sparse->outerIndexPtr()[n + 1] - stored.sparse->outerIndexPtr()[n];
     pairs += length * length;
   }
   if (pairs > most_pairs) return {};
   const auto prior = prior_precision(model.prior);
-  return prior ? std::optional(gram_pattern(prior->precision, &rows)) : std::nullopt;
+  if (!prior) return {};
+  return SparseShape{gram_pattern(prior->precision, stored.sparse), prior->constraints.rows()};
 }
 
 /// Whether the sparse form beats the dense ones, where the prior leaves the choice.
@@ -137,10 +142,10 @@ bool sparse_form_suits(const Model& model) {
   const auto d = static_cast<double>(model.dimension());
   const auto n = static_cast<double>(model.rows());
   if (model.dimension() < many_weights) return false;
-  const auto pattern = sparse_pattern(model);
-  if (!pattern || static_cast<double>(pattern->entries()) > worthwhile * d * d / 2.0) return false;
+  const auto shape = sparse_shape(model);
+  if (!shape || static_cast<double>(shape->pattern.entries()) > worthwhile * d * d / 2.0) return false;
   const double smaller = std::min(n, d);
-  return factor_cost(*pattern).flops < worthwhile * smaller * smaller * smaller;
+  return factor_cost(shape->pattern).flops < worthwhile * smaller * smaller * smaller;
 }
 
 }  // namespace
@@ -188,10 +193,12 @@ double core_memory(const Model& model, CoreForm form) {
   double doubles = 60 * (n + d);
   if (form == CoreForm::sparse) {
     // The factor, a copy that a posterior keeps, and the entries of the inverse in its layout.
-    const auto pattern = sparse_pattern(model);
-    const double entries = pattern ? static_cast<double>(pattern->entries()) : 0.5 * d * d;
-    const double factor = pattern ? factor_cost(*pattern).factor_entries : 0.5 * d * d;
-    return 8 * (doubles + 3.5 * factor + 5 * entries + 3 * model.design.nonzeros());
+    const auto shape = sparse_shape(model);
+    const double entries = shape ? static_cast<double>(shape->pattern.entries()) : 0.5 * d * d;
+    const double factor = shape ? factor_cost(shape->pattern).factor_entries : 0.5 * d * d;
+    // C, two solves with it, the roots of what is lost and gained, and what is being made of them.
+    const double held = shape ? 7 * static_cast<double>(shape->held) * d : 0.0;
+    return 8 * (doubles + 3.5 * factor + 5 * entries + 3 * model.design.nonzeros() + held);
   }
   if (form == CoreForm::covariance) {
     doubles += 3.5 * n * n;  // K, the factor, its inverse, and what is being made of them.

@@ -13,8 +13,6 @@ Matrix inverse_of_factor(const Matrix& lower) {
   return root.transpose() * root;
 }
 
-double log_diagonal(const Matrix& lower) { return 2.0 * lower.diagonal().array().log().sum(); }
-
 }  // namespace
 
 HeldDirections::HeldDirections(const Matrix& constraints, const std::vector<Index>& grounds, double weight,
@@ -35,7 +33,7 @@ HeldDirections::HeldDirections(const Matrix& constraints, const std::vector<Inde
   lost_ = small.triangularView<Eigen::Lower>().solve(solved_.transpose()).transpose();
   inverse_ = inverse_of_factor(small);
   gram_inverse_ = inverse_of_factor(gram);
-  log_determinant_ = log_diagonal(small) - log_diagonal(gram);
+  log_determinant_ = 2.0 * (half_log_determinant(small) - half_log_determinant(gram));
 
   Matrix u = both.rightCols(held);
   u -= lost_ * Matrix(lost_.transpose()(Eigen::all, grounds_));
@@ -45,7 +43,7 @@ HeldDirections::HeldDirections(const Matrix& constraints, const std::vector<Inde
   if (!proper_) return;
   gained_ = rest.triangularView<Eigen::Lower>().solve(u.transpose()).transpose();
   back_ = u * inverse_of_factor(rest);
-  log_determinant_ += log_diagonal(rest) + static_cast<double>(held) * std::log(weight);
+  log_determinant_ += 2.0 * half_log_determinant(rest) + static_cast<double>(held) * std::log(weight);
 }
 
 void HeldDirections::hold(Eigen::Ref<Matrix> x) const {

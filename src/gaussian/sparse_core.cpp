@@ -29,33 +29,27 @@ std::size_t at(Number n) {
 
 }  // namespace
 
-SparseMatrix sparse_rows(const Design& design) {
+std::shared_ptr<const SparseMatrix> sparse_rows(const Design& design) {
   const DesignEntries stored = design.entries();
-  SparseMatrix rows;
-  if (stored.sparse != nullptr) {
-    rows = *stored.sparse;
-  } else if (stored.dense != nullptr) {
-    rows = stored.dense->sparseView();
-  } else {
-    rows = SparseMatrix(design.rows(), design.rows());
-    rows.setIdentity();
-  }
-  rows.makeCompressed();
-  return rows;
+  if (stored.identity) return nullptr;
+  // The numbers are the design's: they live as long as some copy of it.
+  if (stored.sparse != nullptr) return {std::make_shared<const Design>(design), stored.sparse};
+  auto made = std::make_shared<SparseMatrix>(stored.dense->sparseView());
+  made->makeCompressed();
+  return made;
 }
 
-RowPairs::RowPairs(SparseMatrix rows, const SymmetricPattern& pattern) {
-  rows_.swap(rows);
-  rows_.makeCompressed();
+RowPairs::RowPairs(std::shared_ptr<const SparseMatrix> rows, const SymmetricPattern& pattern) : rows_(std::move(rows)) {
+  if (rows_ == nullptr) return;
   begin_.assign(at(pattern.size) + 1, 0);
-  const int* column = rows_.innerIndexPtr();
-  for (Index k = 0; k < rows_.nonZeros(); ++k) ++begin_[at(column[k]) + 1];
+  const int* column = rows_->innerIndexPtr();
+  for (Index k = 0; k < rows_->nonZeros(); ++k) ++begin_[at(column[k]) + 1];
   for (std::size_t j = 0; j + 1 < begin_.size(); ++j) begin_[j + 1] += begin_[j];
-  row_.resize(at(rows_.nonZeros()));
+  row_.resize(at(rows_->nonZeros()));
   place_.resize(row_.size());
   std::vector<int> next(begin_.begin(), begin_.end() - 1);
-  for (Index n = 0; n < rows_.rows(); ++n)
-    for (int k = rows_.outerIndexPtr()[n]; k < rows_.outerIndexPtr()[n + 1]; ++k) {
+  for (Index n = 0; n < rows_->rows(); ++n)
+    for (int k = rows_->outerIndexPtr()[n]; k < rows_->outerIndexPtr()[n + 1]; ++k) {
       const int to = next[at(column[k])]++;
       row_[at(to)] = static_cast<int>(n);
       place_[at(to)] = k;
@@ -64,9 +58,13 @@ RowPairs::RowPairs(SparseMatrix rows, const SymmetricPattern& pattern) {
 
 void RowPairs::add_gram(const Vector& weights, const SymmetricPattern& pattern, std::vector<double>& entries,
                         int threads) const {
-  const int* column = rows_.innerIndexPtr();
-  const double* value = rows_.valuePtr();
-  const int* end_of = rows_.outerIndexPtr() + 1;
+  if (rows_ == nullptr) {
+    for (Index j = 0; j < pattern.size; ++j) entries[at(pattern.begin[at(j)])] += weights(j);
+    return;
+  }
+  const int* column = rows_->innerIndexPtr();
+  const double* value = rows_->valuePtr();
+  const int* end_of = rows_->outerIndexPtr() + 1;
   parallel_blocks(pattern.size, column_block, threads, [&](Index begin, Index end) {
     Vector sums = Vector::Zero(pattern.size);
     for (Index j = begin; j < end; ++j) {
@@ -86,10 +84,15 @@ void RowPairs::add_gram(const Vector& weights, const SymmetricPattern& pattern, 
 }
 
 Vector RowPairs::quadratic_forms(const SymmetricPattern& pattern, const std::vector<double>& z) const {
-  const int* column = rows_.innerIndexPtr();
-  const double* value = rows_.valuePtr();
-  const int* end_of = rows_.outerIndexPtr() + 1;
-  Vector out = Vector::Zero(rows_.rows());
+  if (rows_ == nullptr) {
+    Vector out(pattern.size);
+    for (Index j = 0; j < pattern.size; ++j) out(j) = z[at(pattern.begin[at(j)])];
+    return out;
+  }
+  const int* column = rows_->innerIndexPtr();
+  const double* value = rows_->valuePtr();
+  const int* end_of = rows_->outerIndexPtr() + 1;
+  Vector out = Vector::Zero(rows_->rows());
   Vector of_column = Vector::Zero(pattern.size);
   for (Index j = 0; j < pattern.size; ++j) {
     for (int k = pattern.begin[at(j)]; k < pattern.begin[at(j) + 1]; ++k) of_column(pattern.row[at(k)]) = z[at(k)];
@@ -104,13 +107,22 @@ Vector RowPairs::quadratic_forms(const SymmetricPattern& pattern, const std::vec
   return out;
 }
 
+Vector RowPairs::absolute_transposed_times(const Vector& x) const {
+  if (rows_ == nullptr) return x;
+  Vector out = Vector::Zero(rows_->cols());
+  for (Index n = 0; n < rows_->rows(); ++n)
+    for (SparseMatrix::InnerIterator it(*rows_, n); it; ++it) out(it.col()) += std::abs(it.value()) * x(n);
+  return out;
+}
+
 SparseCore::SparseCore(std::shared_ptr<PriorGeometry> geometry, const Vector& offset)
     : GaussianCore(std::move(geometry), offset) {
   std::optional<KnownPrecision> known = prior_precision(geometry_->prior());
   if (!known) throw std::logic_error("the sparse form needs a sparse prior precision");
   prior_ = std::move(*known);
-  SparseMatrix rows = sparse_rows(geometry_->design());
-  SymmetricPattern pattern = gram_pattern(prior_.precision, &rows);
+  prior_log_determinant_ = precision_log_determinant(geometry_->prior(), prior_);
+  std::shared_ptr<const SparseMatrix> rows = sparse_rows(geometry_->design());
+  SymmetricPattern pattern = gram_pattern(prior_.precision, rows.get());
   pairs_ = std::make_shared<const RowPairs>(std::move(rows), pattern);
   prior_entries_.assign(pattern.row.size(), 0.0);
   for (Index j = 0; j < pattern.size; ++j) {
@@ -162,17 +174,17 @@ const std::vector<double>& SparseCore::selected() const {
   return *selected_;
 }
 
-Vector SparseCore::row_variances(const SparseGaussian& gaussian, const std::vector<double>& selected) const {
-  Vector out = pairs_->quadratic_forms(gaussian.factor->pattern(), selected);
-  if (gaussian.held.any()) {
-    out -= (pairs_->rows() * gaussian.held.lost_root()).rowwise().squaredNorm();
-    out += (pairs_->rows() * gaussian.held.gained_root()).rowwise().squaredNorm();
-  }
-  return out.cwiseMax(0.0);
+Vector SparseCore::held_variances(const SparseGaussian& gaussian, const Vector& unheld) const {
+  if (!gaussian.held.any()) return unheld;
+  const Design& h = geometry_->design();
+  const Vector left = unheld - h.times(gaussian.held.lost_root(), geometry_->threads()).rowwise().squaredNorm() +
+                      h.times(gaussian.held.gained_root(), geometry_->threads()).rowwise().squaredNorm();
+  return left.cwiseMax(rounding_unit * unheld);
 }
 
 void SparseCore::find_variances(Vector& variance, Vector& share) {
-  variance = row_variances(*gaussian_, selected());
+  unheld_ = pairs_->quadratic_forms(gaussian_->factor->pattern(), selected()).cwiseMax(0.0);
+  variance = held_variances(*gaussian_, unheld_);
   share = Vector::Ones(rows()) - sites().precision.cwiseProduct(variance);
 }
 
@@ -189,7 +201,8 @@ Vector SparseCore::prior_variances() const {
       }
       if (!factor->factorise(entries)) throw std::logic_error("a prior precision could not be factorised");
       const SparseGaussian alone{factor, hold_with(*factor)};
-      prior_variances_ = row_variances(alone, factor->selected_inverse());
+      const Vector unheld = pairs_->quadratic_forms(factor->pattern(), factor->selected_inverse()).cwiseMax(0.0);
+      prior_variances_ = held_variances(alone, unheld);
     }
   }
   return *prior_variances_;
@@ -208,8 +221,9 @@ Vector SparseCore::solve(const Vector& b) const {
   Vector x = b;
   factor.solve(x);
   if (factor.smallest_pivot() < safe_pivot) {
-    const Vector hx = pairs_->rows() * x;
-    Vector residual = b - prior_times(x) - pairs_->rows().transpose() * sites().precision.cwiseProduct(hx);
+    Vector hx;
+    Vector residual =
+        b - prior_times(x) - geometry_->design().gram_times(sites().precision, x, hx, geometry_->threads());
     for (const Index ground : prior_.grounds) residual(ground) -= ground_ * x(ground);
     factor.solve(residual);
     x += residual;
@@ -219,26 +233,27 @@ Vector SparseCore::solve(const Vector& b) const {
 }
 
 LatentPoint SparseCore::point(Vector coordinates) const {
-  Vector eta = prior_mean_ + pairs_->rows() * coordinates;
+  Vector eta = prior_mean_ + geometry_->design().times(coordinates, geometry_->threads());
   return {std::move(coordinates), std::move(eta)};
 }
 
 LatentPoint SparseCore::mean(const Vector& shift, const SolveGoal& /*goal*/) const {
   const Vector pull = shift - sites().precision.cwiseProduct(prior_mean_);
-  return point(solve(pairs_->rows().transpose() * pull));
+  return point(solve(geometry_->design().transposed_times(pull, geometry_->threads())));
 }
 
 LogDeterminant SparseCore::half_log_det() const {
   const double free = static_cast<double>(prior_.improper) * std::log(2.0 * std::numbers::pi);
   const double sites = gaussian_->factor->log_determinant() + gaussian_->held.log_determinant();
-  return {0.5 * (sites - prior_.log_determinant - free)};
+  return {0.5 * (sites - prior_log_determinant_ - free)};
 }
 
 Vector SparseCore::covariance_times(const Vector& x) const {
-  return pairs_->rows() * solve(pairs_->rows().transpose() * x);
+  const Design& h = geometry_->design();
+  return h.times(solve(h.transposed_times(x, geometry_->threads())), geometry_->threads());
 }
 
-LatentPoint SparseCore::centre() const { return {Vector::Zero(pairs_->rows().cols()), prior_mean_}; }
+LatentPoint SparseCore::centre() const { return {Vector::Zero(geometry_->dimension()), prior_mean_}; }
 
 double SparseCore::inner(const LatentPoint& a, const LatentPoint& b) const {
   if (prior_.root.rows() == 0) return a.coordinates.dot(prior_.precision * b.coordinates);
@@ -246,7 +261,8 @@ double SparseCore::inner(const LatentPoint& a, const LatentPoint& b) const {
 }
 
 double SparseCore::slope(const LatentPoint& from, const LatentPoint& to, const Vector& site_gradient) const {
-  Vector gradient = pairs_->rows().transpose() * site_gradient - prior_times(from.coordinates);
+  Vector gradient =
+      geometry_->design().transposed_times(site_gradient, geometry_->threads()) - prior_times(from.coordinates);
   gaussian_->held.project(gradient);
   return gradient.dot(to.coordinates - from.coordinates);
 }
@@ -262,9 +278,8 @@ RoundingError SparseCore::rounding_error(const LatentPoint& at_mean) {
   const SymmetricPattern& pattern = gaussian_->factor->pattern();
   const std::vector<double>& z = selected();
   const Vector size = at_mean.coordinates.cwiseAbs();
-  const SparseMatrix rows = pairs_->rows().cwiseAbs();
   // What the gradient H'a - Q (w - mean) is a sum of, and eta.
-  Vector terms = rows.transpose() * q.dual.cwiseAbs();
+  Vector terms = pairs_->absolute_transposed_times(q.dual.cwiseAbs());
   double quadratic = 0.0;  // What w'Q w is uncertain by.
   if (prior_.root.rows() == 0) {
     const Vector pulled = prior_.precision.cwiseAbs() * size;
@@ -277,7 +292,7 @@ RoundingError SparseCore::rounding_error(const LatentPoint& at_mean) {
     terms += prior_.root.cwiseAbs().transpose() * blur / rounding_unit;
     quadratic = 2.0 * difference.cwiseAbs().cwiseProduct(blur).norm() + blur.squaredNorm();
   }
-  const Vector eta_error = eta_rounding(at_mean) + rounding_unit * (rows * size);
+  const Vector eta_error = eta_rounding(at_mean) + rounding_unit * geometry_->absolute_times(size);
   double growth = 0.0;
   double slope = 0.0;
   for (Index j = 0; j < pattern.size; ++j) {
@@ -291,14 +306,11 @@ RoundingError SparseCore::rounding_error(const LatentPoint& at_mean) {
                          (shift_rounding(at_mean).array() * q.variance.array().sqrt()).matrix().norm();
   RoundingError out;
   out.variance = rounding_unit * growth;
-  if (gaussian_->held.any()) {
-    // Variances are what is left of larger ones.
-    const Vector before = pairs_->quadratic_forms(pattern, z);
-    out.variance += rounding_unit * largest_ratio(before, q.variance) * std::sqrt(growth);
-  }
+  // Variances are what is left of larger ones.
+  if (gaussian_->held.any()) out.variance += rounding_unit * largest_ratio(unheld_, q.variance) * std::sqrt(growth);
   out.mean = slope + blurred + largest_ratio(eta_error, q.variance.cwiseSqrt());
   out.log_evidence = 0.5 * rounding_unit * growth + q.dual.cwiseProduct(eta_error).norm() + 0.5 * blurred * blurred +
-                     0.5 * slope * slope + rounding_unit * std::abs(prior_.log_determinant) + 0.5 * quadratic;
+                     0.5 * slope * slope + rounding_unit * std::abs(prior_log_determinant_) + 0.5 * quadratic;
   out.gradient =
       std::sqrt(std::abs(inner(at_mean, at_mean))) * out.mean + out.variance * (tau * q.variance.array()).sum();
   out.gradient = std::max(out.gradient, 2.0 * out.log_evidence);
@@ -318,8 +330,8 @@ std::unique_ptr<PosteriorLaw> SparseCore::law(const LatentPoint& at_mean) const 
   if (gaussian_->held.any()) {
     const Matrix& lost = gaussian_->held.lost_root();
     const Matrix& gained = gaussian_->held.gained_root();
-    known.variance += gained.rowwise().squaredNorm() - lost.rowwise().squaredNorm();
-    known.variance = known.variance.cwiseMax(0.0);
+    const Vector left = known.variance + gained.rowwise().squaredNorm() - lost.rowwise().squaredNorm();
+    known.variance = left.cwiseMax(rounding_unit * known.variance);
     const Index rest = pattern.size - 1;
     known.neighbour.head(rest) += gained.topRows(rest).cwiseProduct(gained.bottomRows(rest)).rowwise().sum() -
                                   lost.topRows(rest).cwiseProduct(lost.bottomRows(rest)).rowwise().sum();

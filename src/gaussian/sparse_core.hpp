@@ -19,19 +19,21 @@ struct SparseGaussian {
 /// Sums over the pairs of weights that rows join, along the columns of a pattern.
 class RowPairs {
  public:
-  RowPairs(SparseMatrix rows, const SymmetricPattern& pattern);
+  /// Null stands for the identity.
+  RowPairs(std::shared_ptr<const SparseMatrix> rows, const SymmetricPattern& pattern);
 
-  [[nodiscard]] const SparseMatrix& rows() const { return rows_; }
   /// entries += H'diag(weights) H on the pattern.
   void add_gram(const Vector& weights, const SymmetricPattern& pattern, std::vector<double>& entries,
                 int threads) const;
   /// h_n' Z h_n for every row, Z on the pattern.
   [[nodiscard]] Vector quadratic_forms(const SymmetricPattern& pattern, const std::vector<double>& z) const;
+  /// |H|'x.
+  [[nodiscard]] Vector absolute_transposed_times(const Vector& x) const;
 
  private:
-  SparseMatrix rows_;
+  std::shared_ptr<const SparseMatrix> rows_;
   std::vector<int> begin_;        // Of the columns of H.
-  std::vector<int> row_, place_;  // The row of an entry, and where it is in rows_.
+  std::vector<int> row_, place_;  // The row of an entry, and where it is in the rows.
 };
 
 class SparseCore final : public GaussianCore {
@@ -61,7 +63,9 @@ class SparseCore final : public GaussianCore {
  private:
   /// Entries of A on the pattern.
   [[nodiscard]] std::vector<double> entries_at(const Vector& precision) const;
-  [[nodiscard]] Vector row_variances(const SparseGaussian& gaussian, const std::vector<double>& selected) const;
+  /// From h_n' Z h_n of every row, before anything is held, what is left within the constraints. Where rounding is all
+  /// that is left, it is rounding's share, so that who compares the two sees it.
+  [[nodiscard]] Vector held_variances(const SparseGaussian& gaussian, const Vector& unheld) const;
   [[nodiscard]] HeldDirections hold_with(const SparseCholesky& factor) const;
   /// Q x.
   [[nodiscard]] Vector prior_times(const Vector& x) const;
@@ -70,16 +74,19 @@ class SparseCore final : public GaussianCore {
   [[nodiscard]] const std::vector<double>& selected() const;
 
   KnownPrecision prior_;
+  double prior_log_determinant_ = 0.0;
   std::shared_ptr<const RowPairs> pairs_;
   double ground_ = 0.0;                // What is added to the grounds of held directions.
   std::vector<double> prior_entries_;  // Q on the pattern, grounds included.
   std::vector<double> entries_;        // A on the pattern.
   std::shared_ptr<SparseGaussian> gaussian_;
+  Vector unheld_;  // Variances of the rows before anything is held.
   mutable std::optional<std::vector<double>> selected_;
   mutable std::optional<Vector> prior_variances_;
 };
 
-/// The design of a model as sparse rows; the identity becomes one.
-[[nodiscard]] SparseMatrix sparse_rows(const Design& design);
+/// The design of a model as compressed sparse rows: the stored ones where there are, made of dense ones; null for the
+/// identity, which joins nothing.
+[[nodiscard]] std::shared_ptr<const SparseMatrix> sparse_rows(const Design& design);
 
 }  // namespace gaussmith

@@ -30,7 +30,8 @@ void SparseLaw::predict(const NewPoints& points, Index begin, Index end, Vector&
   const Matrix rows = rows_of(*geometry_, points, begin, end);
   mean = rows.transpose() * (geometry_->mean() + coordinates_);
   variance = gaussian_->factor->half_solve(rows).colwise().squaredNorm().transpose();
-  variance = (variance - gaussian_->held.lost_variances(rows)).cwiseMax(0.0);
+  // Where rounding is all that is left, its share: never less than nothing, as at the training rows.
+  variance = (variance - gaussian_->held.lost_variances(rows)).cwiseMax(rounding_unit * variance);
 }
 
 Marginals SparseLaw::weights() const { return {geometry_->mean() + coordinates_, known_.variance}; }

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <utility>
 
 namespace gaussmith {
@@ -93,9 +92,6 @@ void expect_columns(const JsonNode& node, Index found, Index dimension) {
   }
 }
 
-constexpr std::array<std::pair<const char*, FieldKind>, 3> field_kinds = {
-    {{"rw1", FieldKind::rw1}, {"rw2", FieldKind::rw2}, {"besag", FieldKind::besag}}};
-
 Prior read_precision(const JsonNode& node) {
   node.expect_fields({"type", "mean", "precision"});
   const JsonNode matrix = node.at("precision");
@@ -154,8 +150,8 @@ Prior read_prior(const JsonNode& node) {
   if (type == "precision") {
     return read_precision(node);
   }
-  for (const auto& [name, kind] : field_kinds) {
-    if (type == name) {
+  for (const FieldKind kind : {FieldKind::rw1, FieldKind::rw2, FieldKind::besag}) {
+    if (type == type_of(IntrinsicField{kind})) {
       return read_field(node, kind);
     }
   }
@@ -259,9 +255,7 @@ nlohmann::ordered_json prior_json(const Prior& prior) {
       return {{"type", "precision"}, {"mean", vector_json(p.mean)}, {"precision", std::move(precision)}};
     }
     Json operator()(const IntrinsicField& p) const {
-      Json out = {{"type", field_kinds[static_cast<std::size_t>(p.kind)].first},
-                  {"dim", p.dimension},
-                  {"precision", p.precision}};
+      Json out = {{"type", type_of(p)}, {"dim", p.dimension}, {"precision", p.precision}};
       if (p.kind == FieldKind::besag) {
         out["edges"] = Json::array();
         for (const auto& [i, j] : p.edges) {

@@ -271,29 +271,21 @@ void put_root_form(const FittedGaussian& fitted, Json& out) {
   out["whitened"] = fitted.covariance.whitened;
 }
 
-void put_covariance_form(const FittedGaussian& fitted, bool with_design, Json& out) {
-  require_finite(fitted.dual, "posterior mean");
-  require_finite(fitted.precision, "site precisions");
-  out["form"] = "covariance";
-  if (with_design) {
-    out["design"] = design_json(fitted.design);
-  }
-  out["precision"] = vector_json(fitted.precision);
-  out["dual"] = vector_json(fitted.dual);
-}
-
 /// Whether a fitted Gaussian of this form holds the training rows.
 bool has_rows(CoreForm form) { return form == CoreForm::covariance || form == CoreForm::sparse; }
 
-void put_sparse_form(const FittedGaussian& fitted, bool with_design, Json& out) {
-  require_finite(fitted.coordinates, "posterior mean");
+/// The forms that hold the training rows: the mean is that of the rows' dual or of the weights.
+void put_form_of_rows(const FittedGaussian& fitted, bool with_design, Json& out) {
+  const bool sparse = fitted.form == CoreForm::sparse;
+  const Vector& mean = sparse ? fitted.coordinates : fitted.dual;
+  require_finite(mean, "posterior mean");
   require_finite(fitted.precision, "site precisions");
-  out["form"] = "sparse";
+  out["form"] = sparse ? "sparse" : "covariance";
   if (with_design) {
     out["design"] = design_json(fitted.design);
   }
   out["precision"] = vector_json(fitted.precision);
-  out["coordinates"] = vector_json(fitted.coordinates);
+  out[sparse ? "coordinates" : "dual"] = vector_json(mean);
 }
 
 void put_form(const FittedGaussian& fitted, bool with_design, Json& out) {
@@ -301,10 +293,8 @@ void put_form(const FittedGaussian& fitted, bool with_design, Json& out) {
     put_precision_form(fitted, out);
   } else if (fitted.form == CoreForm::root) {
     put_root_form(fitted, out);
-  } else if (fitted.form == CoreForm::sparse) {
-    put_sparse_form(fitted, with_design, out);
   } else {
-    put_covariance_form(fitted, with_design, out);
+    put_form_of_rows(fitted, with_design, out);
   }
 }
 
@@ -422,17 +412,16 @@ void check_prior(const JsonNode& node, const Prior& prior) {
 void read_form(const JsonNode& root, const Design* design, FittedGaussian& fitted) {
   const Index dimension = dimension_of(fitted.prior);
   const JsonNode form = root.at("form");
-  if (form.text() == "covariance") {
-    fitted.form = CoreForm::covariance;
+  if (form.text() == "covariance" || form.text() == "sparse") {
+    fitted.form = form.text() == "sparse" ? CoreForm::sparse : CoreForm::covariance;
     fitted.design = design != nullptr && !root.has("design") ? *design : read_design(root.at("design"), dimension);
     const Index rows = fitted.design.sized(dimension).rows();
     fitted.precision = root.at("precision").numbers(rows);
-    fitted.dual = root.at("dual").numbers(rows);
-  } else if (form.text() == "sparse") {
-    fitted.form = CoreForm::sparse;
-    fitted.design = design != nullptr && !root.has("design") ? *design : read_design(root.at("design"), dimension);
-    fitted.precision = root.at("precision").numbers(fitted.design.sized(dimension).rows());
-    fitted.coordinates = root.at("coordinates").numbers(dimension);
+    if (fitted.form == CoreForm::sparse) {
+      fitted.coordinates = root.at("coordinates").numbers(dimension);
+    } else {
+      fitted.dual = root.at("dual").numbers(rows);
+    }
   } else if (form.text() == "precision") {
     fitted.form = CoreForm::precision;
     fitted.coordinates = root.at("coordinates").numbers();

@@ -1,30 +1,13 @@
 #include "learn/row_subset.hpp"
 
-#include "gaussmith/random.hpp"
+#include "base/random_choice.hpp"
 
-#include <algorithm>
-#include <numeric>
 #include <typeinfo>
 #include <vector>
 
 namespace gaussmith {
 
 namespace {
-
-/// `count` of the numbers below `all`, ascending.
-std::vector<Index> choose(Index all, Index count) {
-  std::vector<Index> numbers(static_cast<std::size_t>(all));
-  std::iota(numbers.begin(), numbers.end(), Index{0});
-  Random random(0);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
-    const double left = static_cast<double>(numbers.size() - i);
-    std::swap(numbers[i],
-              numbers[i + std::min(numbers.size() - i - 1, static_cast<std::size_t>(left * random.uniform()))]);
-  }
-  numbers.resize(static_cast<std::size_t>(count));
-  std::sort(numbers.begin(), numbers.end());
-  return numbers;
-}
 
 /// The chosen rows of a catalogued block; null for another kind, whose functions may know their rows.
 Sites rows_of(const SiteBlock& block, const std::vector<Index>& rows) {
@@ -70,7 +53,7 @@ std::optional<Model> row_subset(const Model& model, Index count) {
   const auto* additive = std::get_if<Additive>(&model.prior);
   const bool plain = process != nullptr && model.design.is_identity();
   if (!(plain || (additive != nullptr && additive->process)) || model.sites.size() != 1) return {};
-  const std::vector<Index> rows = choose(model.rows(), count);
+  const std::vector<Index> rows = random_subset(model.rows(), count, 0);
   Model part = model;
   const Sites sites = rows_of(*model.sites.front(), rows);
   if (!sites) return {};

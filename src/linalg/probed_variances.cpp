@@ -1,6 +1,7 @@
 // diag(C) from signs z: with any scales s, z_n (C S z)_n / s_n = C_nn + sum over other m of its colour of
 // z_n z_m C_nm s_m / s_n. Scales near C_nn^-1/2 make what is added to C_nn that many correlations, whatever the units.
 
+#include "base/random_choice.hpp"
 #include "gaussmith/errors.hpp"
 #include "linalg/variance_bars.hpp"
 #include "linalg/variance_solver.hpp"
@@ -32,7 +33,7 @@ struct Probed {
 Probed probe(VarianceSolver& solver, const Target& target, const ProbedVariances& method, Random& random,
              std::uint64_t seed) {
   const Index size = target.size;
-  const std::vector<Index> chosen = chosen_items(size, bar_items, seed);
+  const std::vector<Index> chosen = random_subset(size, bar_items, seed);
   Matrix kept(static_cast<Index>(chosen.size()), method.rounds);          // Of the estimates e,
   Matrix kept_control(static_cast<Index>(chosen.size()), method.rounds);  // and of those of the control c.
   Vector sum = Vector::Zero(size);
@@ -114,8 +115,7 @@ std::vector<Index> colours_of(const char* what, Index size, Index colours, const
     return given;
   }
   std::vector<Index> out(static_cast<std::size_t>(size));
-  for (Index& colour : out)
-    colour = std::min(colours - 1, static_cast<Index>(random.uniform() * static_cast<double>(colours)));
+  for (Index& colour : out) colour = random_below(colours, random);
   return out;
 }
 

@@ -1,6 +1,7 @@
 // Draws w = A^-1 F e. With P = W W'A, a projection that is orthogonal in the inner product x'A y (as W'A W = I),
 // cov(P w) = W W' and cov(w - P w) = A^-1 - W W': the first is known, the second drawn.
 
+#include "base/random_choice.hpp"
 #include "gaussmith/errors.hpp"
 #include "linalg/variance_bars.hpp"
 #include "linalg/variance_solver.hpp"
@@ -19,7 +20,7 @@ class SquaredDraws {
   SquaredDraws(Vector known, Index draws, std::uint64_t seed)
       : known_(std::move(known)),
         sum_(Vector::Zero(known_.size())),
-        chosen_(chosen_items(known_.size(), bar_items, seed)) {
+        chosen_(random_subset(known_.size(), bar_items, seed)) {
     kept_.resize(static_cast<Index>(chosen_.size()), draws);
   }
 

@@ -1,10 +1,7 @@
 #include "linalg/variance_bars.hpp"
 
-#include "gaussmith/random.hpp"
-
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace gaussmith {
 
@@ -30,20 +27,6 @@ double f_quantile(double a, double b) {
 }
 
 }  // namespace
-
-std::vector<Index> chosen_items(Index count, Index most, std::uint64_t seed) {
-  std::vector<Index> out(static_cast<std::size_t>(count));
-  std::iota(out.begin(), out.end(), Index{0});
-  if (count <= most) return out;
-  Random random(seed);
-  for (Index i = 0; i < most; ++i) {
-    const auto offset = static_cast<Index>(random.uniform() * static_cast<double>(count - i));
-    std::swap(out[static_cast<std::size_t>(i)], out[static_cast<std::size_t>(i + std::min(offset, count - i - 1))]);
-  }
-  out.resize(static_cast<std::size_t>(most));
-  std::sort(out.begin(), out.end());
-  return out;
-}
 
 double relative_error_bar(const Matrix& deviations, double variance, Index known) {
   const Index repetitions = deviations.cols();

@@ -8,9 +8,6 @@
 
 namespace gaussmith {
 
-/// Which of `count` items a bar looks at: all, or `most` of them drawn at random, ascending.
-[[nodiscard]] std::vector<Index> chosen_items(Index count, Index most, std::uint64_t seed);
-
 /// The estimates are means of K repetitions g_k, of which only n items are seen here. Column k of `deviations` is
 /// (g_k - mean) / value. The square R^2 of the error of the mean is distributed about as (s / K) chi^2_f / f, s = tr C
 /// the relative variance of one repetition, summed over items and divided by n, and f = s^2 / tr C^2, which is 1 where

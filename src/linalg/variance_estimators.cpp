@@ -1,5 +1,6 @@
 #include "linalg/variance_estimators.hpp"
 
+#include "base/random_choice.hpp"
 #include "gaussmith/errors.hpp"
 #include "linalg/dense.hpp"
 #include "linalg/krylov_root.hpp"
@@ -41,7 +42,7 @@ Matrix exact_root(const PrecisionSystem& system) {
 /// them.
 double checked_error(VarianceSolver& solver, const Vector& known, int checks, std::uint64_t seed,
                      const std::function<Matrix(const std::vector<Index>&)>& right) {
-  const std::vector<Index> items = chosen_items(known.size(), checks, seed);
+  const std::vector<Index> items = random_subset(known.size(), checks, seed);
   std::vector<double> squares;
   for (std::size_t begin = 0; begin < items.size(); begin += solved_at_once) {
     const std::size_t end = std::min(items.size(), begin + solved_at_once);

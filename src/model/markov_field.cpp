@@ -77,20 +77,6 @@ std::vector<double> entries_on(const SymmetricPattern& pattern, const SparseMatr
   return out;
 }
 
-/// log|Q| of a positive definite Q; throws InvalidModel otherwise.
-double log_determinant(const SparseMatrix& q) {
-  SparseCholesky factor(gram_pattern(q, nullptr));
-  if (!factor.factorise(entries_on(factor.pattern(), q)))
-    refuse_model(
-        "prior.precision is not positive definite; a precision has positive eigenvalues only. Fields without a level "
-        "are rw1, rw2 and besag");
-  if (factor.smallest_pivot() < singular_pivot)
-    refuse_model(
-        "prior.precision is rank-deficient: it leaves some direction of w open. Use rw1, rw2 or besag for fields "
-        "without a level, or add to its diagonal");
-  return factor.log_determinant();
-}
-
 /// The connected part of every node, numbered from 0 on.
 std::vector<Index> parts_of(const IntrinsicField& p, Index& count) {
   std::vector<Index> parent(static_cast<std::size_t>(p.dimension));
@@ -116,13 +102,26 @@ std::vector<Index> parts_of(const IntrinsicField& p, Index& count) {
 
 }  // namespace
 
+double log_determinant_of(const SparseMatrix& q) {
+  SparseCholesky factor(gram_pattern(q, nullptr));
+  if (!factor.factorise(entries_on(factor.pattern(), q)))
+    refuse_model(
+        "prior.precision is not positive definite; a precision has positive eigenvalues only. Fields without a level "
+        "are rw1, rw2 and besag");
+  if (factor.smallest_pivot() < singular_pivot)
+    refuse_model(
+        "prior.precision is rank-deficient: it leaves some direction of w open. Use rw1, rw2 or besag for fields "
+        "without a level, or add to its diagonal");
+  return factor.log_determinant();
+}
+
 void check_precision(const SparsePrecision& p) {
   if (p.mean.size() == 0) refuse_model("prior: the prior has dimension 0; at least 1 is needed");
   check_finite(p.mean, "prior.mean");
   if (p.precision.rows() != p.mean.size() || p.precision.cols() != p.mean.size())
     refuse_model(fmt::format("prior.precision is {} x {}, but prior.mean has {} entries", p.precision.rows(),
                              p.precision.cols(), p.mean.size()));
-  (void)log_determinant(both_halves(p.precision));
+  (void)log_determinant_of(both_halves(p.precision));
 }
 
 void check_field(const IntrinsicField& p) {
@@ -161,29 +160,20 @@ void check_field(const IntrinsicField& p) {
 
 KnownPrecision precision_of(const SparsePrecision& p) {
   SparseMatrix q = both_halves(p.precision);
-  const double determinant = log_determinant(q);
   KnownPrecision out;
   out.precision.swap(q);
-  out.log_determinant = determinant;
   return out;
 }
 
 KnownPrecision precision_of(const IntrinsicField& p) {
-  const auto d = static_cast<double>(p.dimension);
   Differences differences;
   KnownPrecision out;
   out.constraints = Matrix::Ones(1, p.dimension);
   out.grounds = {p.dimension / 2};
-  double structure = 0.0;  // log of the product of the eigenvalues other than zero, at precision 1.
-  Index rank = 0;
   if (p.kind == FieldKind::rw1) {
     for (Index j = 0; j + 1 < p.dimension; ++j) differences.add({{j, -1.0}, {j + 1, 1.0}});
-    structure = std::log(d);
-    rank = p.dimension - 1;
   } else if (p.kind == FieldKind::rw2) {
     for (Index j = 1; j + 1 < p.dimension; ++j) differences.add({{j - 1, 1.0}, {j, -2.0}, {j + 1, 1.0}});
-    structure = std::log(d * d * (d * d - 1.0) / 12.0);
-    rank = p.dimension - 2;
     out.improper = 1;
   } else {
     for (const auto& [i, j] : p.edges) differences.add({{i, -1.0}, {j, 1.0}});
@@ -196,18 +186,23 @@ KnownPrecision precision_of(const IntrinsicField& p) {
       out.constraints(own, i) = 1.0;
       out.grounds[static_cast<std::size_t>(own)] = i;
     }
-    // By Kirchhoff's theorem: for each part the number of its spanning trees, which is the determinant with one node
-    // held, times the number of its nodes.
-    const SparseMatrix b = differences.matrix(p.dimension, 1.0);
-    SparseMatrix held = SparseMatrix(b.transpose()) * b;
-    for (const Index ground : out.grounds) held.coeffRef(ground, ground) += 1.0;
-    structure = log_determinant(held) + out.constraints.rowwise().sum().array().log().sum();
-    rank = p.dimension - count;
   }
   out.root = differences.matrix(p.dimension, p.precision);
   out.precision = SparseMatrix(out.root.transpose()) * out.root;
-  out.log_determinant = structure + static_cast<double>(rank) * std::log(p.precision);
   return out;
+}
+
+double log_determinant_of(const IntrinsicField& p, const KnownPrecision& known) {
+  const auto d = static_cast<double>(p.dimension);
+  const auto rank = static_cast<double>(p.dimension - known.constraints.rows() - known.improper);
+  const double scale = rank * std::log(p.precision);
+  if (p.kind == FieldKind::rw1) return std::log(d) + scale;
+  if (p.kind == FieldKind::rw2) return std::log(d * d * (d * d - 1.0) / 12.0) + scale;
+  // By Kirchhoff's theorem: for each part the number of its spanning trees, which is the determinant with one node
+  // held, times the number of its nodes.
+  SparseMatrix held = known.precision / p.precision;
+  for (const Index ground : known.grounds) held.coeffRef(ground, ground) += 1.0;
+  return log_determinant_of(held) + known.constraints.rowwise().sum().array().log().sum() + scale;
 }
 
 }  // namespace gaussmith

@@ -13,4 +13,9 @@ void check_field(const IntrinsicField& p);
 [[nodiscard]] KnownPrecision precision_of(const SparsePrecision& p);
 [[nodiscard]] KnownPrecision precision_of(const IntrinsicField& p);
 
+/// log|Q| of a positive definite Q by a sparse factorisation; throws InvalidModel where it is not.
+[[nodiscard]] double log_determinant_of(const SparseMatrix& q);
+/// Log of the product of the eigenvalues of the field's Q other than zero. A graph costs a sparse factorisation.
+[[nodiscard]] double log_determinant_of(const IntrinsicField& p, const KnownPrecision& known);
+
 }  // namespace gaussmith

@@ -367,6 +367,22 @@ Prior with_parameters(const Prior& prior, const std::function<const double*(cons
   return changed;
 }
 
+const char* type_of(const Prior& prior) {
+  struct Name {
+    const char* operator()(const Isotropic& /*p*/) const { return "isotropic"; }
+    const char* operator()(const Diagonal& /*p*/) const { return "diagonal"; }
+    const char* operator()(const DenseGaussian& /*p*/) const { return "dense"; }
+    const char* operator()(const GaussianProcess& /*p*/) const { return "gp"; }
+    const char* operator()(const NoGaussian& /*p*/) const { return "none"; }
+    const char* operator()(const SparsePrecision& /*p*/) const { return "precision"; }
+    const char* operator()(const Additive& /*p*/) const { return "additive"; }
+    const char* operator()(const IntrinsicField& p) const {
+      return p.kind == FieldKind::rw1 ? "rw1" : p.kind == FieldKind::rw2 ? "rw2" : "besag";
+    }
+  };
+  return std::visit(Name{}, prior);
+}
+
 bool has_only_precision(const Prior& prior) {
   return std::holds_alternative<SparsePrecision>(prior) || std::holds_alternative<IntrinsicField>(prior);
 }
@@ -382,14 +398,12 @@ std::optional<KnownPrecision> prior_precision(const Prior& prior) {
     out.improper = d;
   } else if (const auto variances = independent_variances(prior)) {
     out.precision = SparseMatrix(Vector(variances->cwiseInverse()).asDiagonal());
-    out.log_determinant = -variances->array().log().sum();
   } else {
     // Q = R^-T R^-1, block by block: R is lower triangular with blocks of one or two.
     const SparseMatrix root = *block_root(prior);
     std::vector<Eigen::Triplet<double>> entries;
     for (Index i = 0; i < d; ++i) {
       const double own = 1.0 / root.coeff(i, i);
-      out.log_determinant += 2.0 * std::log(own);
       const double below = i + 1 < d ? root.coeff(i + 1, i) : 0.0;
       const auto at = static_cast<int>(i);
       if (below == 0.0) {
@@ -406,6 +420,14 @@ std::optional<KnownPrecision> prior_precision(const Prior& prior) {
     out.precision.setFromTriplets(entries.begin(), entries.end());
   }
   return out;
+}
+
+double precision_log_determinant(const Prior& prior, const KnownPrecision& known) {
+  if (std::holds_alternative<SparsePrecision>(prior)) return log_determinant_of(known.precision);
+  if (const auto* p = std::get_if<IntrinsicField>(&prior)) return log_determinant_of(*p, known);
+  if (!has_gaussian(prior)) return 0.0;
+  if (const auto variances = independent_variances(prior)) return -variances->array().log().sum();
+  return -2.0 * block_root(prior)->diagonal().array().log().sum();
 }
 
 ScaleParameter scale_parameter(const Prior& prior) {

@@ -37,15 +37,16 @@ using ParameterGradient = std::map<std::string, double, std::less<>>;
 struct KnownPrecision {
   SparseMatrix precision;           ///< Q, both halves.
   Matrix constraints = {};          ///< C, k x D: w - mean is held to C (w - mean) = 0. Empty: nothing is held.
-  double log_determinant = 0.0;     ///< Of Q where it is not zero.
   Index improper = 0;               ///< Directions that neither Q nor C says anything about.
   SparseMatrix root = {};           ///< B with Q = B'B where that is known: its products do not cancel. May be empty.
   std::vector<Index> grounds = {};  ///< A weight in each constraint, such that Q with these held has no null space but
                                     ///< what is improper.
 };
-/// For fields, weights that are independent or in small blocks, and no Gaussian factor; nothing for other priors. A
-/// given precision costs a sparse factorisation.
+/// For fields, weights that are independent or in small blocks, and no Gaussian factor; nothing for other priors.
 [[nodiscard]] std::optional<KnownPrecision> prior_precision(const Prior& prior);
+/// log|Q| where it is not zero; `known` is the precision of this prior. Given precisions and graphs cost a sparse
+/// factorisation.
+[[nodiscard]] double precision_log_determinant(const Prior& prior, const KnownPrecision& known);
 /// Whether the prior is known by its precision alone.
 [[nodiscard]] bool has_only_precision(const Prior& prior);
 

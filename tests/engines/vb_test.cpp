@@ -132,6 +132,11 @@ TEST(Vb, SelectedVariancesAreTheExactOnes) {
   EXPECT_LT((exact.latent().variance - selected.latent().variance).lpNorm<Eigen::Infinity>(), 1e-8);
   EXPECT_THROW((void)infer(model, Vb{.variances = "lanczos:20"}), InvalidOption);
   EXPECT_THROW((void)infer(model, Vb{.variances = "some"}), InvalidOption);
+  // A form that was asked for is never put aside.
+  EXPECT_THROW((void)infer(model, Vb{.variances = "selected"}, {.form = CoreForm::precision}), InvalidOption);
+  EXPECT_THROW((void)infer(model, Vb{.variances = "selected"}, {.form = CoreForm::covariance}), InvalidOption);
+  EXPECT_EQ(infer(model, Vb{.variances = "selected"}, {.form = CoreForm::sparse}).log_evidence().value,
+            selected.log_evidence().value);
 }
 
 TEST(Vb, RefusesSitesWithoutTangents) {

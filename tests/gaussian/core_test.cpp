@@ -216,6 +216,36 @@ TEST(CoreOfDiagonalPriors, MatchesTheDensePriorOnEveryDesign) {
   }
 }
 
+TEST(SparseCore, SaysWhereTheConstraintsLeaveNothingOfAVariance) {
+  // The sum of the weights is held: the variance of a row of ones is rounding alone.
+  const Index size = 9;
+  Matrix rows = Matrix::Identity(size + 1, size);
+  const auto model_with = [&] {
+    return blank(IntrinsicField{FieldKind::rw1, size, 2.0}, SparseMatrix(rows.sparseView()), {});
+  };
+  const SiteApproximation sites = precisions(Vector::Ones(size + 1));
+  const auto uncertain = [&] {
+    const auto core = make_core(model_with(), CoreForm::sparse, 1);
+    EXPECT_TRUE(core->set(sites));
+    const LatentPoint mean = core->mean(sites.shift);
+    EXPECT_GE(core->marginals(mean).variance.minCoeff(), 0.0);
+    return core->rounding_error(mean).variance;
+  };
+  EXPECT_LT(uncertain(), 1e-10);  // The last row is empty: nothing is exactly nothing.
+  rows.row(size).setOnes();
+  EXPECT_GT(uncertain(), 1e-3);
+}
+
+TEST(SparseCore, MemoryCountsTheConstraints) {
+  // Chains of two nodes: as many constraints as there are pairs.
+  const Index size = 400;
+  IntrinsicField pairs{FieldKind::besag, size, 1.0};
+  for (Index i = 0; i < size; i += 2) pairs.edges.emplace_back(i, i + 1);
+  const Model model = blank(pairs, Identity{}, {});
+  const double constraints = 8.0 * static_cast<double>(size) * static_cast<double>(size) / 2.0;
+  EXPECT_GT(core_memory(model, CoreForm::sparse), 5.0 * constraints);
+}
+
 TEST(CoreOfProcesses, PredictsTheSameInBothFormsWithDuplicateInputs) {
   Matrix inputs = random_matrix(9, 2, 1);
   inputs.row(8) = inputs.row(3);
