@@ -17,10 +17,11 @@ namespace {
 constexpr Index widest_coded = 500;
 
 void check_features(const Table& table) {
-  for (Index row = 0; row < table.features.outerSize(); ++row) {
+  const SparseMatrix& rows = *table.features.entries().sparse;
+  for (Index row = 0; row < rows.outerSize(); ++row) {
     Index previous = -1;
-    for (SparseMatrix::InnerIterator entry(table.features, row); entry; ++entry) {
-      FUZZ_CHECK(entry.col() > previous && entry.col() < table.features.cols());
+    for (SparseMatrix::InnerIterator entry(rows, row); entry; ++entry) {
+      FUZZ_CHECK(entry.col() > previous && entry.col() < rows.cols());
       FUZZ_CHECK(std::isfinite(entry.value()) && entry.value() != 0.0);
       previous = entry.col();
     }

@@ -33,6 +33,7 @@ struct DesignArguments {
   std::vector<std::string> set;
   ActiveOptions options;
   bool reference = false;
+  bool single = false;
 };
 
 /// Pool and test with labels -1 and 1.
@@ -44,12 +45,13 @@ struct DesignTables {
 
 DesignTables read_tables(const DesignArguments& arguments) {
   DesignTables out;
-  out.pool = read_table(arguments.train, {.format = TableFormat::svmlight});
+  out.pool = read_table(arguments.train, {.format = TableFormat::svmlight, .single = arguments.single});
   out.coding = make_target_coding(out.pool, "", ResponseKind::sign);
   out.pool_labels = out.coding.encode(out.pool);
-  out.test = read_table(
-      arguments.test,
-      {.format = TableFormat::svmlight, .features = out.pool.features.cols(), .ignore_larger_indices = true});
+  out.test = read_table(arguments.test, {.format = TableFormat::svmlight,
+                                         .features = out.pool.features.cols(),
+                                         .ignore_larger_indices = true,
+                                         .single = arguments.single});
   return out;
 }
 
@@ -266,6 +268,8 @@ void add_options(CLI::App& app, DesignArguments& arguments) {
                  "Variances of the pool from that many steps of Lanczos' recursion (default: 0, exact ones)")
       ->check(CLI::Range(0, 100000))
       ->type_name("STEPS");
+  app.add_flag("--single", arguments.single,
+               "Keep the values of both tables in single precision: 8 bytes each, not 12");
   app.add_flag("--reference", arguments.reference, "Also fit all rows of the pool, and show what they lead to");
 }
 

@@ -82,8 +82,9 @@ Prepared prepare_problem(const FitArguments& arguments, Problem problem, const S
 Prepared prepare_table(const FitArguments& arguments, const Settings& settings) {
   const TableModelOptions options = arguments.table.options(settings.parameters, arguments.learn);
   options.check();
-  TableModel built =
-      build_table_model(read_table(arguments.table.data, {.text_columns = arguments.table.categorical}), options);
+  TableModel built = build_table_model(
+      read_table(arguments.table.data, {.text_columns = arguments.table.categorical, .single = arguments.table.single}),
+      options);
   Prepared prepared;
   FitSummary& summary = prepared.summary;
   const FeatureCoding& features = built.coding.features;

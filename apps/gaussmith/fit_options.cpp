@@ -67,6 +67,7 @@ void add_table_options(CLI::App& app, TableArguments& table) {
   add("--keep", model.keep, "Columns that predict copies, a,b,c, such as identifiers; no features", "COLUMNS")
       ->delimiter(',');
   add_flag("--standardize", model.standardize, "Scale numeric features to mean 0 and sd 1; kept with the model");
+  add_flag("--single", table.single, "Keep the values of a LIBSVM table in single precision: 8 bytes each, not 12");
   add_flag("--drop-missing", model.drop_missing, "Leave out rows with missing cells instead of refusing them");
   add_flag("--no-intercept", table.no_intercept, "Linear model without the column of ones");
 }

@@ -15,6 +15,7 @@ namespace gaussmith::app {
 struct TableArguments {
   std::string data;
   std::vector<std::string> categorical;
+  bool single = false;
   std::string mean = "0";                               ///< A number or auto.
   bool no_intercept = false;                            ///< The option is the negation of the field.
   std::vector<std::string> coefficient_priors;          ///< NAME=MEAN,SD

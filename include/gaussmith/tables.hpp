@@ -4,6 +4,7 @@
 // The way from a file to a model: read_table, complete_rows, make_feature_coding and make_target_coding, encode. Both
 // codings are plain structs that a saved model keeps, so that new tables are mapped exactly as the training table was.
 
+#include "gaussmith/design.hpp"
 #include "gaussmith/sites.hpp"
 #include "gaussmith/types.hpp"
 
@@ -49,7 +50,7 @@ struct Table {
   std::vector<Column> columns;  ///< Empty if is_sparse.
 
   bool is_sparse = false;
-  SparseMatrix features;      ///< Rows x features, column j holds index j + 1 of the file.
+  Design features;            ///< Sparse rows, column j holds index j + 1 of the file; shared by models made of them.
   Vector labels;              ///< First number of each line.
   Index ignored_entries = 0;  ///< Entries left out because of TableOptions::ignore_larger_indices.
 
@@ -78,6 +79,7 @@ struct TableOptions {
   std::vector<std::string> verbatim_columns = {};
   Index features = 0;                  ///< LIBSVM: number of features; 0 takes the largest index in the file.
   bool ignore_larger_indices = false;  ///< LIBSVM: drop, and count, entries above `features` instead of refusing.
+  bool single = false;                 ///< LIBSVM: keep values rounded to single precision, 8 bytes an entry.
 };
 
 /// Reads a CSV (.csv), tab-separated (.tsv, .tab), either of the two (.txt) or LIBSVM (.svm, .libsvm) table, plain or
@@ -149,8 +151,9 @@ struct FeatureCoding {
   /// Rows x dimension(). The table may have other columns besides, in any order. Throws InvalidFile for an absent
   /// column, a missing cell, text where numbers were, an unseen level. A LIBSVM table may have fewer features.
   [[nodiscard]] Matrix encode_dense(const Table& table) const;
-  /// The same without zeros; refuses a coding that centres columns (use Scaling::scale).
-  [[nodiscard]] SparseMatrix encode_sparse(const Table& table) const;
+  /// The same without zeros; refuses a coding that centres columns (use Scaling::scale). Features of a LIBSVM table
+  /// that are not scaled are shared with it, and keep their precision in any case.
+  [[nodiscard]] Design encode_sparse(const Table& table) const;
 };
 
 /// The columns that make_feature_coding will use, in order; empty for a LIBSVM table.

@@ -47,7 +47,8 @@ Design with_weights_below(const Design& rows) {
     out << *dense, Matrix::Identity(dimension, dimension);
     return {std::move(out)};
   }
-  const SparseMatrix& sparse = *rows.entries().sparse;
+  const Design in_double = rows.in_double();
+  const SparseMatrix& sparse = *in_double.entries().sparse;
   SparseMatrix out(n + dimension, dimension);
   out.reserve(sparse.nonZeros() + dimension);
   for (Index i = 0; i < n + dimension; ++i) {
@@ -71,7 +72,7 @@ void check_active_label(double label, const char* of, Index row) {
 
 void check_active(const ActivePool& pool, const ActiveTest& test, const ActiveOptions& options) {
   const DesignEntries entries = pool.rows.entries();
-  if ((entries.dense == nullptr && entries.sparse == nullptr) || pool.rows.rows() == 0 || pool.rows.cols() == 0)
+  if ((entries.dense == nullptr && !entries.is_sparse()) || pool.rows.rows() == 0 || pool.rows.cols() == 0)
     throw InvalidModel(
         fmt::format("the pool is {} design of {} rows and {} columns; a dense or sparse one with some is accepted",
                     pool.rows.kind(), pool.rows.rows(), pool.rows.cols()));

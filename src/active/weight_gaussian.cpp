@@ -6,6 +6,7 @@
 #include "linalg/dense.hpp"
 #include "linalg/preconditioners.hpp"
 #include "linalg/variance_estimators.hpp"
+#include "model/sparse_entries.hpp"
 
 #include <cmath>
 
@@ -18,16 +19,18 @@ constexpr Index rows_at_once = 1024;
 constexpr double solve_reduction = 1e-10;
 
 /// h'C h of a row of a sparse design: every pair of its entries once.
-double sparse_square(const SparseMatrix& rows, Index row, const Matrix& covariance) {
+template <class Rows>
+double sparse_square(const Rows& rows, Index row, const Matrix& covariance) {
   double diagonal = 0.0;
   double pairs = 0.0;
-  for (SparseMatrix::InnerIterator j(rows, row); j; ++j) {
+  for (typename Rows::InnerIterator j(rows, row); j; ++j) {
+    const double value = j.value();
     const double* const column = covariance.data() + j.col() * covariance.rows();
-    diagonal += j.value() * j.value() * column[j.col()];
+    diagonal += value * value * column[j.col()];
     double sum = 0.0;
-    SparseMatrix::InnerIterator k = j;
+    typename Rows::InnerIterator k = j;
     for (++k; k; ++k) sum += k.value() * column[k.col()];
-    pairs += j.value() * sum;
+    pairs += value * sum;
   }
   return diagonal + 2.0 * pairs;
 }
@@ -90,10 +93,12 @@ Vector WeightGaussian::variances(const Design& rows) const {
         .rows;
   }
   Vector out(rows.rows());
-  const SparseMatrix* const sparse = rows.entries().sparse;
+  const DesignEntries stored = rows.entries();
   parallel_blocks(rows.rows(), rows_at_once, access_.threads, [&](Index begin, Index end) {
-    if (sparse != nullptr) {
-      for (Index n = begin; n < end; ++n) out(n) = sparse_square(*sparse, n, covariance_);
+    if (stored.is_sparse()) {
+      visit_sparse(stored, [&](const auto& sparse) {
+        for (Index n = begin; n < end; ++n) out(n) = sparse_square(sparse, n, covariance_);
+      });
       return;
     }
     const Matrix block = rows.transposed_rows(begin, end);

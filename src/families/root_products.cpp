@@ -38,7 +38,7 @@ void ProjectedRoot::scale(double factor) {
 }
 
 RootProducts::RootProducts(const Design& design, const RootPattern& pattern, int threads)
-    : design_(design.sized(pattern.columns)), pattern_(&pattern), threads_(threads) {
+    : design_(design.sized(pattern.columns).in_double()), pattern_(&pattern), threads_(threads) {
   const DesignEntries stored = design_.entries();
   dense_ = stored.dense;
   sparse_ = stored.sparse;

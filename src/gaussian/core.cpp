@@ -5,6 +5,7 @@
 #include "gaussian/precision_core.hpp"
 #include "gaussian/sparse_core.hpp"
 #include "gaussmith/errors.hpp"
+#include "model/sparse_entries.hpp"
 
 #include <fmt/format.h>
 
@@ -124,17 +125,20 @@ struct SparseShape {
 /// For a prior and rows that are sparse; nothing where that is not worth while.
 std::optional<SparseShape> sparse_shape(const Model& model) {
   const DesignEntries stored = model.design.entries();
-  if (stored.sparse == nullptr && !stored.identity) return {};
+  if (!stored.is_sparse() && !stored.identity) return {};
   if (has_dense_covariance(model.prior)) return {};
   double pairs = 0.0;
-  for (Index n = 0; stored.sparse != nullptr && n < stored.sparse->rows(); ++n) {
-    const double length = stored.sparse->outerIndexPtr()[n + 1] - stored.sparse->outerIndexPtr()[n];
-    pairs += length * length;
-  }
+  if (stored.is_sparse())
+    visit_sparse(stored, [&](const auto& rows) {
+      for (Index n = 0; n < rows.rows(); ++n) {
+        const double length = rows.outerIndexPtr()[n + 1] - rows.outerIndexPtr()[n];
+        pairs += length * length;
+      }
+    });
   if (pairs > most_pairs) return {};
   const auto prior = prior_precision(model.prior);
   if (!prior) return {};
-  return SparseShape{gram_pattern(prior->precision, stored.sparse), prior->constraints.rows()};
+  return SparseShape{gram_pattern(prior->precision, sparse_rows(model.design).get()), prior->constraints.rows()};
 }
 
 /// Whether the sparse form beats the dense ones, where the prior leaves the choice.

@@ -53,7 +53,7 @@ bool PrecisionCore::factorises_cheaply() const {
   const auto n = static_cast<double>(rows());
   const Design& rows_of_g = geometry_->whitened_design();
   const double entries = rows_of_g.nonzeros();
-  const double gram = rows_of_g.entries().sparse != nullptr ? entries * entries / n : n * d * d / blas;
+  const double gram = rows_of_g.entries().is_sparse() ? entries * entries / n : n * d * d / blas;
   return gram + d * d * d / (3.0 * blas) < few * (4.0 * entries + 2.0 * d * d);
 }
 

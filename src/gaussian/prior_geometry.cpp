@@ -3,6 +3,7 @@
 #include "base/overloaded.hpp"
 #include "gaussian/distinct_rows.hpp"
 #include "model/prior.hpp"
+#include "model/sparse_entries.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -82,9 +83,9 @@ Matrix PriorGeometry::weight_covariance(Index first, Index size) const {
 }
 
 Design PriorGeometry::block_rows(const Design& h) const {
-  const DesignEntries stored = h.entries();
-  if (stored.sparse != nullptr) return SparseMatrix(*stored.sparse * *blocks_);
-  if (stored.identity) return *blocks_;
+  const Design rows = h.in_double();
+  if (const SparseMatrix* sparse = rows.entries().sparse) return SparseMatrix(*sparse * *blocks_);
+  if (rows.is_identity()) return *blocks_;
   return h.with_entries().times(Matrix(*blocks_), threads_);
 }
 
@@ -111,7 +112,9 @@ Vector PriorGeometry::row_variances() const {
 Vector PriorGeometry::absolute_times(const Vector& x) const {
   if (design_.is_identity()) return x;
   if (!design_.has_entries()) return design_.times(x, threads_).cwiseAbs();
-  if (const SparseMatrix* sparse = design_.entries().sparse) return sparse->cwiseAbs() * x;
+  if (design_.entries().is_sparse())
+    return visit_sparse(design_.entries(),
+                        [&](const auto& rows) -> Vector { return rows.cwiseAbs().template cast<double>() * x; });
   Vector out(rows());
   for (Index begin = 0; begin < rows(); begin += row_block) {
     const Index end = std::min(rows(), begin + row_block);
@@ -178,14 +181,18 @@ Matrix PriorGeometry::whitened_rows(Index begin, Index end) const {
 
 bool PriorGeometry::has_sparse_rows() const {
   constexpr double few = 0.2;
-  return rows_are_whitened_ && whitened_.entries().sparse != nullptr &&
+  return rows_are_whitened_ && whitened_.entries().is_sparse() &&
          whitened_.nonzeros() < few * static_cast<double>(whitened_.rows()) * static_cast<double>(whitened_.cols());
 }
 
 void PriorGeometry::sparse_row(Index n, std::vector<Entry>& entries) const {
   entries.clear();
-  for (SparseMatrix::InnerIterator it(*whitened_.entries().sparse, n); it; ++it)
-    entries.push_back({it.col(), scales() ? root_(it.col()) * it.value() : it.value()});
+  visit_sparse(whitened_.entries(), [&]<class Rows>(const Rows& rows) {
+    for (typename Rows::InnerIterator it(rows, n); it; ++it) {
+      const double value = it.value();
+      entries.push_back({it.col(), scales() ? root_(it.col()) * value : value});
+    }
+  });
 }
 
 Matrix PriorGeometry::whitened_gram(const Vector& weights) const {

@@ -32,8 +32,11 @@ std::size_t at(Number n) {
 std::shared_ptr<const SparseMatrix> sparse_rows(const Design& design) {
   const DesignEntries stored = design.entries();
   if (stored.identity) return nullptr;
-  // The numbers are the design's: they live as long as some copy of it.
-  if (stored.sparse != nullptr) return {std::make_shared<const Design>(design), stored.sparse};
+  if (stored.is_sparse()) {
+    // The numbers are the design's: they live as long as some copy of it.
+    const auto owner = std::make_shared<const Design>(design.in_double());
+    return {owner, owner->entries().sparse};
+  }
   auto made = std::make_shared<SparseMatrix>(stored.dense->sparseView());
   made->makeCompressed();
   return made;

@@ -4,6 +4,7 @@
 #include "io/json_reading.hpp"
 #include "io/problem_file_parts.hpp"
 #include "io/text.hpp"
+#include "model/sparse_entries.hpp"
 
 #include <fmt/format.h>
 
@@ -27,12 +28,13 @@ std::string_view bytes_of(const Value* values, Index count) {
 
 /// Of shape, entries and labels, each with its own checksum.
 std::string table_checksum(const Table& table) {
-  const SparseMatrix& rows = table.features;
-  return checksum_hex(fmt::format("{} {} {} {} {} {}", rows.rows(), rows.cols(),
-                                  checksum_hex(bytes_of(rows.outerIndexPtr(), rows.rows() + 1)),
-                                  checksum_hex(bytes_of(rows.innerIndexPtr(), rows.nonZeros())),
-                                  checksum_hex(bytes_of(rows.valuePtr(), rows.nonZeros())),
-                                  checksum_hex(bytes_of(table.labels.data(), table.labels.size()))));
+  return visit_sparse(table.features.entries(), [&](const auto& rows) {
+    return checksum_hex(fmt::format("{} {} {} {} {} {}", rows.rows(), rows.cols(),
+                                    checksum_hex(bytes_of(rows.outerIndexPtr(), rows.rows() + 1)),
+                                    checksum_hex(bytes_of(rows.innerIndexPtr(), rows.nonZeros())),
+                                    checksum_hex(bytes_of(rows.valuePtr(), rows.nonZeros())),
+                                    checksum_hex(bytes_of(table.labels.data(), table.labels.size()))));
+  });
 }
 
 std::string prior_text(const ActivePrior& prior) {

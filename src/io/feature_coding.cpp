@@ -3,6 +3,7 @@
 #include "io/levels.hpp"
 #include "io/table.hpp"
 #include "io/text.hpp"
+#include "model/sparse_entries.hpp"
 
 #include <fmt/format.h>
 
@@ -10,6 +11,7 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <utility>
 
 namespace gaussmith {
 namespace {
@@ -84,23 +86,59 @@ FeatureColumn code_text(const Column& column, bool drop_first_level, std::vector
   return coded;
 }
 
+// Moments of every feature as moments() has them, in passes over the rows: no copy by features is made.
+struct SparseMoments {
+  Vector mean, sd;
+  std::vector<bool> constant;
+
+  explicit SparseMoments(const Design& features) {
+    const Index columns = features.cols();
+    const auto rows = static_cast<double>(features.rows());
+    Vector largest = Vector::Zero(columns), first = Vector::Zero(columns), count = Vector::Zero(columns);
+    constant.assign(static_cast<std::size_t>(columns), true);
+    for_entries(features, [&](Index j, double x) {
+      if (count(j) == 0.0) first(j) = x;
+      if (x != first(j)) constant[static_cast<std::size_t>(j)] = false;
+      count(j) += 1.0;
+      largest(j) = std::max(largest(j), std::abs(x));
+    });
+    mean = Vector::Zero(columns);
+    for_entries(features, [&](Index j, double x) { mean(j) += x / largest(j); });
+    mean /= rows;
+    Vector squares = (rows - count.array()) * mean.array().square();
+    for_entries(features,
+                [&](Index j, double x) { squares(j) += (x / largest(j) - mean(j)) * (x / largest(j) - mean(j)); });
+    sd = (squares / rows).cwiseSqrt().cwiseProduct(largest);
+    mean = mean.cwiseProduct(largest);
+    for (Index j = 0; j < columns; ++j) {
+      const auto at = static_cast<std::size_t>(j);
+      constant[at] = constant[at] && (count(j) == 0.0 || count(j) == rows);
+      if (constant[at]) mean(j) = first(j);
+    }
+  }
+
+ private:
+  template <class Each>
+  static void for_entries(const Design& features, const Each& each) {
+    visit_sparse(features.entries(), [&]<class Rows>(const Rows& rows) {
+      for (Index n = 0; n < rows.outerSize(); ++n)
+        for (typename Rows::InnerIterator it(rows, n); it; ++it) each(it.col(), static_cast<double>(it.value()));
+    });
+  }
+};
+
 void code_sparse_scaling(const Table& table, Scaling scaling, FeatureCoding& coding) {
   if (scaling == Scaling::none) return;
-  const Eigen::SparseMatrix<double, Eigen::ColMajor> by_feature = table.features;
-  const Index rows = by_feature.rows(), features = by_feature.cols();
+  const SparseMoments found(table.features);
+  const Index features = table.features.cols();
   coding.sparse_sd = Vector::Ones(features);
-  if (scaling == Scaling::standardize) coding.sparse_mean = Vector::Zero(features);
   Index constants = 0;
   for (Index j = 0; j < features; ++j) {
-    const auto begin = static_cast<std::size_t>(by_feature.outerIndexPtr()[j]);
-    const auto size = static_cast<std::size_t>(by_feature.outerIndexPtr()[j + 1]) - begin;
-    const ConstSpan entries(by_feature.valuePtr() + begin, size);
-    const bool constant = size == 0 || (static_cast<Index>(size) == rows && is_constant(entries));
-    const Moments found = moments(entries, rows);
-    if (!constant && found.sd > 0.0) coding.sparse_sd[j] = found.sd;
-    if (scaling == Scaling::standardize) coding.sparse_mean[j] = constant && size > 0 ? entries[0] : found.mean;
+    const bool constant = found.constant[static_cast<std::size_t>(j)];
+    if (!constant && found.sd(j) > 0.0) coding.sparse_sd[j] = found.sd(j);
     if (constant) ++constants;
   }
+  if (scaling == Scaling::standardize) coding.sparse_mean = found.mean;
   if (constants > 0) {
     coding.warnings.push_back(
         fmt::format("{} of {} features are constant; they are not rescaled", constants, features));
@@ -165,23 +203,47 @@ void check_kind(const FeatureCoding& coding, const Table& table) {
       fmt::format("{} is LIBSVM text, but the model was trained on the columns {}", source, listed(names)));
 }
 
-// Calls put(row, column, value) for every stored entry, in row order.
-template <class Put>
-void for_each_entry(const FeatureCoding& coding, const Table& table, const Put& put) {
-  for (Index row = 0; row < table.features.outerSize(); ++row) {
-    for (SparseMatrix::InnerIterator entry(table.features, row); entry; ++entry) {
-      if (entry.col() >= coding.sparse_features) {
-        throw InvalidFile(fmt::format("{}: feature index {}, but the model was trained on {} features",
-                                      table.where(row), entry.col() + 1, coding.sparse_features));
+void check_features(const FeatureCoding& coding, const Table& table) {
+  if (table.features.cols() <= coding.sparse_features) return;
+  visit_sparse(table.features.entries(), [&]<class Rows>(const Rows& rows) {
+    for (Index row = 0; row < rows.outerSize(); ++row) {
+      for (typename Rows::InnerIterator entry(rows, row); entry; ++entry) {
+        if (entry.col() >= coding.sparse_features) {
+          throw InvalidFile(fmt::format("{}: feature index {}, but the model was trained on {} features",
+                                        table.where(row), entry.col() + 1, coding.sparse_features));
+        }
       }
-      put(row, entry.col(), entry.value());
     }
-  }
+  });
 }
 
 [[noreturn]] void fail_entry(const Table& table, Index row, Index feature, double value) {
   throw InvalidFile(
       fmt::format("{}: feature {}: {} is too large to be rescaled", table.where(row), feature + 1, number_text(value)));
+}
+
+// The features of a LIBSVM table, divided by their standard deviations where these are given.
+Design code_sparse(const FeatureCoding& coding, const Table& table) {
+  check_features(coding, table);
+  const bool scales = coding.sparse_sd.size() > 0;
+  if (!scales && table.features.cols() == coding.sparse_features) return table.features;
+  return visit_sparse(table.features.entries(), [&]<class Rows>(const Rows& rows) -> Design {
+    Rows out(rows.rows(), coding.sparse_features);
+    out.resizeNonZeros(rows.nonZeros());
+    std::copy_n(rows.outerIndexPtr(), rows.rows() + 1, out.outerIndexPtr());
+    std::copy_n(rows.innerIndexPtr(), rows.nonZeros(), out.innerIndexPtr());
+    std::copy_n(rows.valuePtr(), rows.nonZeros(), out.valuePtr());
+    if (!scales) return out;
+    using Value = typename Rows::Scalar;
+    for (Index row = 0; row < out.outerSize(); ++row) {
+      for (typename Rows::InnerIterator entry(out, row); entry; ++entry) {
+        const auto scaled = static_cast<Value>(entry.value() / coding.sparse_sd[entry.col()]);
+        if (!std::isfinite(scaled)) fail_entry(table, row, entry.col(), entry.value());
+        entry.valueRef() = scaled;
+      }
+    }
+    return out;
+  });
 }
 
 void check_cells(const FeatureCoding& coding, const Table& table) {
@@ -270,18 +332,23 @@ Matrix FeatureCoding::encode_dense(const Table& table) const {
     encode_columns(*this, table, [&](Index row, Index column, double value) { out(row, column) = value; });
     return out;
   }
-  for_each_entry(*this, table, [&](Index row, Index column, double value) { out(row, column) = value; });
+  check_features(*this, table);
+  constexpr Index rows_at_once = 1024;
+  for (Index begin = 0; begin < table.rows(); begin += rows_at_once) {
+    const Index end = std::min(table.rows(), begin + rows_at_once);
+    out.block(begin, 0, end - begin, table.features.cols()) = table.features.transposed_rows(begin, end).transpose();
+  }
   if (sparse_mean.size() > 0) out.rowwise() -= sparse_mean.transpose();
   if (sparse_sd.size() > 0) out.array().rowwise() /= sparse_sd.transpose().array();
   for (Index j = 0; j < out.cols(); ++j) {
     for (Index row = 0; row < out.rows(); ++row) {
-      if (!std::isfinite(out(row, j))) fail_entry(table, row, j, table.features.coeff(row, j));
+      if (!std::isfinite(out(row, j))) fail_entry(table, row, j, table.features.transposed_rows(row, row + 1)(j, 0));
     }
   }
   return out;
 }
 
-SparseMatrix FeatureCoding::encode_sparse(const Table& table) const {
+Design FeatureCoding::encode_sparse(const Table& table) const {
   check_kind(*this, table);
   const bool centred = (sparse_mean.size() > 0 && !sparse_mean.isZero(0.0)) ||
                        std::any_of(columns.begin(), columns.end(), [](const auto& c) { return c.mean != 0.0; });
@@ -290,6 +357,7 @@ SparseMatrix FeatureCoding::encode_sparse(const Table& table) const {
         "standardised features are not sparse: subtracting the mean fills in the zeros; use the "
         "scaling that divides by the standard deviation only, or dense features");
   }
+  if (is_sparse) return code_sparse(*this, table);
   std::vector<Eigen::Triplet<double>> entries;
   const auto put = [&](Index row, Index column, double value) {
     if (value == 0.0) return;
@@ -298,18 +366,10 @@ SparseMatrix FeatureCoding::encode_sparse(const Table& table) const {
     }
     entries.emplace_back(static_cast<int>(row), static_cast<int>(column), value);
   };
-  if (is_sparse) {
-    for_each_entry(*this, table, [&](Index row, Index column, double value) {
-      const double scaled = sparse_sd.size() > 0 ? value / sparse_sd[column] : value;
-      if (!std::isfinite(scaled)) fail_entry(table, row, column, value);
-      put(row, column, scaled);
-    });
-  } else {
-    encode_columns(*this, table, put);
-  }
+  encode_columns(*this, table, put);
   SparseMatrix out(table.rows(), dimension());
   out.setFromTriplets(entries.begin(), entries.end());
-  return out;
+  return {std::move(out)};
 }
 
 std::vector<std::string> choose_features(const Table& table, const FeatureOptions& options) {

@@ -2,6 +2,7 @@
 
 #include "io/problem_file_kernel.hpp"
 #include "io/text.hpp"
+#include "model/sparse_entries.hpp"
 
 #include <fmt/format.h>
 
@@ -277,14 +278,16 @@ nlohmann::ordered_json design_json(const Design& design) {
   out["type"] = design.kind();
   if (stored.dense != nullptr) {
     out["rows"] = matrix_json(*stored.dense);
-  } else if (const SparseMatrix* sparse = stored.sparse) {
-    out["shape"] = {sparse->rows(), sparse->cols()};
+  } else if (stored.is_sparse()) {
+    out["shape"] = {design.rows(), design.cols()};
     out["triplets"] = nlohmann::ordered_json::array();
-    for (Index i = 0; i < sparse->outerSize(); ++i) {
-      for (SparseMatrix::InnerIterator it(*sparse, i); it; ++it) {
-        out["triplets"].push_back({it.row(), it.col(), it.value()});
+    visit_sparse(stored, [&]<class Rows>(const Rows& rows) {
+      for (Index i = 0; i < rows.outerSize(); ++i) {
+        for (typename Rows::InnerIterator it(rows, i); it; ++it) {
+          out["triplets"].push_back({it.row(), it.col(), static_cast<double>(it.value())});
+        }
       }
-    }
+    });
   }
   return out;
 }

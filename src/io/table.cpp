@@ -34,7 +34,12 @@ TableFormat format_of(std::string_view name, TableFormat wanted) {
 Table read(InputFile& file, const TableOptions& options) {
   TableOptions known = options;
   known.format = format_of(file.name(), options.format);
-  return known.format == TableFormat::svmlight ? read_svmlight(file, known) : read_csv(file, known);
+  if (known.format == TableFormat::svmlight) return read_svmlight(file, known);
+  if (options.single) {
+    throw InvalidOption(
+        fmt::format("{}: single precision is for LIBSVM tables (.svm, .libsvm); leave it out", file.name()));
+  }
+  return read_csv(file, known);
 }
 
 std::vector<std::string> column_names(const Table& table) {

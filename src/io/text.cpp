@@ -1,5 +1,7 @@
 #include "io/text.hpp"
 
+#include "io/plain_number.hpp"
+
 #include <fmt/format.h>
 
 #include <charconv>
@@ -135,6 +137,7 @@ Cell parse_cell(std::string_view text) {
 
   double value = 0.0;
   const char* const end = magnitude.data() + magnitude.size();
+  if (read_plain_number(magnitude.data(), end, value) == end) return {CellKind::number, negative ? -value : value};
   const auto result = std::from_chars(magnitude.data(), end, value);
   if (result.ec == std::errc::invalid_argument || result.ptr != end) return {CellKind::text, none};
   if (result.ec == std::errc::result_out_of_range) {

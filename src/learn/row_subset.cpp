@@ -23,7 +23,7 @@ Sites rows_of(const SiteBlock& block, const std::vector<Index>& rows) {
 /// The chosen rows of an additive design and, of the process's values, those that they see.
 std::optional<Design> additive_part(const Design& design, const std::vector<Index>& rows, Index beside,
                                     std::vector<Index>& values) {
-  const Design chosen = design.select(rows);
+  const Design chosen = design.select(rows).in_double();
   const auto sparse = chosen.entries().sparse;
   if (!sparse) return {};
   std::vector<Index> place(static_cast<std::size_t>(design.cols() - beside), -1);

@@ -16,10 +16,20 @@ Pointer not_null(Pointer rows) {
 }
 
 /// Eigen's sparse matrices have no move of their own: only a swap does without a second copy.
-std::shared_ptr<const SparseMatrix> shared(SparseMatrix&& rows) {
-  auto out = std::make_shared<SparseMatrix>();
+template <class Value>
+std::shared_ptr<const Eigen::SparseMatrix<Value, Eigen::RowMajor>> shared(
+    Eigen::SparseMatrix<Value, Eigen::RowMajor>&& rows) {
+  auto out = std::make_shared<Eigen::SparseMatrix<Value, Eigen::RowMajor>>();
   out->swap(rows);
   return out;
+}
+
+template <class Rows>
+std::shared_ptr<const Rows> compressed(std::shared_ptr<const Rows> rows) {
+  if (not_null(rows)->isCompressed()) return rows;
+  Rows copy = *rows;
+  copy.makeCompressed();
+  return shared(std::move(copy));
 }
 
 void check_row(Index row, Index rows) {
@@ -35,17 +45,12 @@ Design::Design(Identity /*identity*/) : Design(store_identity(0)) {}
 Design::Design(Matrix rows) : Design(store_dense(std::make_shared<const Matrix>(std::move(rows)))) {}
 Design::Design(const SparseMatrix& rows) : Design(std::make_shared<const SparseMatrix>(rows)) {}
 Design::Design(SparseMatrix&& rows) : Design(shared(std::move(rows))) {}
+Design::Design(const SingleSparseMatrix& rows) : Design(std::make_shared<const SingleSparseMatrix>(rows)) {}
+Design::Design(SingleSparseMatrix&& rows) : Design(shared(std::move(rows))) {}
 Design::Design(std::shared_ptr<const Matrix> rows) : Design(store_dense(not_null(std::move(rows)))) {}
 Design::Design(std::shared_ptr<const LinearOperator> rows) : Design(store_operator(not_null(std::move(rows)))) {}
-Design::Design(std::shared_ptr<const SparseMatrix> rows) {
-  (void)not_null(rows);
-  if (!rows->isCompressed()) {
-    SparseMatrix compressed = *rows;
-    compressed.makeCompressed();
-    rows = shared(std::move(compressed));
-  }
-  storage_ = store_sparse(std::move(rows));
-}
+Design::Design(std::shared_ptr<const SparseMatrix> rows) : Design(store_sparse(compressed(std::move(rows)))) {}
+Design::Design(std::shared_ptr<const SingleSparseMatrix> rows) : Design(store_sparse(compressed(std::move(rows)))) {}
 
 Design Design::sized(Index dimension) const { return is_identity() ? Design(store_identity(dimension)) : *this; }
 Index Design::rows() const { return storage_->rows(); }
@@ -55,7 +60,7 @@ DesignEntries Design::entries() const { return storage_->entries(); }
 bool Design::is_identity() const { return entries().identity; }
 bool Design::has_entries() const {
   const DesignEntries stored = entries();
-  return stored.identity || stored.dense != nullptr || stored.sparse != nullptr;
+  return stored.identity || stored.dense != nullptr || stored.is_sparse();
 }
 double Design::nonzeros() const { return storage_->nonzeros(); }
 double Design::bytes() const { return storage_->bytes(); }
@@ -63,6 +68,11 @@ std::pair<Index, Index> Design::first_not_finite() const { return storage_->firs
 
 Design Design::with_entries() const {
   return has_entries() ? *this : Design(times(Matrix(Matrix::Identity(cols(), cols()))));
+}
+
+Design Design::in_double() const {
+  const SingleSparseMatrix* const single = entries().single;
+  return single == nullptr ? *this : Design(SparseMatrix(single->cast<double>()));
 }
 
 Matrix Design::times(const Matrix& x, int threads) const {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 namespace gaussmith {
 
@@ -22,19 +23,34 @@ constexpr Index dense_rows_at_once = 1024;
 /// Columns of a Gram matrix that make one block of work.
 constexpr Index gram_tiles = 8;
 
+/// Value is what entries are stored as; all sums and products are of doubles.
+template <class Value>
 class SparseStorage final : public Design::Storage {
  public:
-  using Entry = SparseMatrix::InnerIterator;
+  using Rows = Eigen::SparseMatrix<Value, Eigen::RowMajor>;
 
-  explicit SparseStorage(std::shared_ptr<const SparseMatrix> rows) : shared_(std::move(rows)), h_(*shared_) {}
+  /// The entries of a row as doubles.
+  class Entry : public Rows::InnerIterator {
+   public:
+    using Rows::InnerIterator::InnerIterator;
+    [[nodiscard]] double value() const { return static_cast<double>(Rows::InnerIterator::value()); }
+  };
+
+  explicit SparseStorage(std::shared_ptr<const Rows> rows) : shared_(std::move(rows)), h_(*shared_) {}
 
   [[nodiscard]] const char* kind() const override { return "sparse"; }
   [[nodiscard]] Index rows() const override { return h_.rows(); }
   [[nodiscard]] Index cols() const override { return h_.cols(); }
-  [[nodiscard]] DesignEntries entries() const override { return {.sparse = &h_}; }
+  [[nodiscard]] DesignEntries entries() const override {
+    if constexpr (std::is_same_v<Value, float>)
+      return {.single = &h_};
+    else
+      return {.sparse = &h_};
+  }
   [[nodiscard]] double nonzeros() const override { return static_cast<double>(h_.nonZeros()); }
   [[nodiscard]] double bytes() const override {
-    return 12.0 * static_cast<double>(h_.nonZeros()) + 4.0 * static_cast<double>(h_.rows());
+    return static_cast<double>(sizeof(Value) + sizeof(int)) * static_cast<double>(h_.nonZeros()) +
+           4.0 * static_cast<double>(h_.rows());
   }
 
   [[nodiscard]] std::pair<Index, Index> first_not_finite() const override {
@@ -93,11 +109,11 @@ class SparseStorage final : public Design::Storage {
         if (weights(n) == 0.0) continue;
         const auto* const first = h_.innerIndexPtr() + h_.outerIndexPtr()[n];
         const auto* const last = h_.innerIndexPtr() + h_.outerIndexPtr()[n + 1];
-        const double* const values = h_.valuePtr() + h_.outerIndexPtr()[n];
+        const Value* const values = h_.valuePtr() + h_.outerIndexPtr()[n];
         for (const auto* j = std::lower_bound(first, last, begin); j != last && *j < end; ++j) {
-          const double factor = weights(n) * values[j - first];
+          const double factor = weights(n) * static_cast<double>(values[j - first]);
           double* const column = out.col(*j).data();
-          for (const auto* i = j; i != last; ++i) column[*i] += factor * values[i - first];
+          for (const auto* i = j; i != last; ++i) column[*i] += factor * static_cast<double>(values[i - first]);
         }
       }
     });
@@ -106,13 +122,14 @@ class SparseStorage final : public Design::Storage {
 
   [[nodiscard]] Matrix outer(const Vector& weights, int /*threads*/) const override {
     // Column by column, so that one copy of the entries is all it takes.
-    using ByColumn = Eigen::SparseMatrix<double, Eigen::ColMajor>;
+    using ByColumn = Eigen::SparseMatrix<Value, Eigen::ColMajor>;
     const ByColumn by_column = h_;
     Matrix out = Matrix::Zero(h_.rows(), h_.rows());
     for (Index j = 0; j < by_column.cols(); ++j)
-      for (ByColumn::InnerIterator a(by_column, j); a; ++a) {
-        const double factor = weights(j) * a.value();
-        for (ByColumn::InnerIterator b(by_column, j); b; ++b) out(b.row(), a.row()) += factor * b.value();
+      for (typename ByColumn::InnerIterator a(by_column, j); a; ++a) {
+        const double factor = weights(j) * static_cast<double>(a.value());
+        for (typename ByColumn::InnerIterator b(by_column, j); b; ++b)
+          out(b.row(), a.row()) += factor * static_cast<double>(b.value());
       }
     return out;
   }
@@ -151,16 +168,25 @@ class SparseStorage final : public Design::Storage {
   }
 
   [[nodiscard]] Design select(const std::vector<Index>& rows) const override {
-    std::vector<Eigen::Triplet<double>> chosen;
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      for (Entry it(h_, rows[i]); it; ++it)
-        chosen.emplace_back(static_cast<int>(i), static_cast<int>(it.col()), it.value());
-    SparseMatrix out(static_cast<Index>(rows.size()), h_.cols());
-    out.setFromTriplets(chosen.begin(), chosen.end());
-    return out;
+    Index entries = 0;
+    for (const Index row : rows) entries += h_.outerIndexPtr()[row + 1] - h_.outerIndexPtr()[row];
+    Rows out(static_cast<Index>(rows.size()), h_.cols());
+    out.resizeNonZeros(entries);
+    Index filled = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const int first = h_.outerIndexPtr()[rows[i]];
+      const int count = h_.outerIndexPtr()[rows[i] + 1] - first;
+      std::copy_n(h_.innerIndexPtr() + first, count, out.innerIndexPtr() + filled);
+      std::copy_n(h_.valuePtr() + first, count, out.valuePtr() + filled);
+      filled += count;
+      out.outerIndexPtr()[i + 1] = static_cast<int>(filled);
+    }
+    return Design(std::move(out));
   }
 
-  [[nodiscard]] Design scaled(const Vector& scales) const override { return SparseMatrix(h_ * scales.asDiagonal()); }
+  [[nodiscard]] Design scaled(const Vector& scales) const override {
+    return SparseMatrix(h_.template cast<double>() * scales.asDiagonal());
+  }
 
  private:
   /// sum over n of what row(n, sum) adds: D numbers.
@@ -189,14 +215,18 @@ class SparseStorage final : public Design::Storage {
     }
   }
 
-  std::shared_ptr<const SparseMatrix> shared_;
-  const SparseMatrix& h_;
+  std::shared_ptr<const Rows> shared_;
+  const Rows& h_;
 };
 
 }  // namespace
 
 std::shared_ptr<const Design::Storage> store_sparse(std::shared_ptr<const SparseMatrix> rows) {
-  return std::make_shared<const SparseStorage>(std::move(rows));
+  return std::make_shared<const SparseStorage<double>>(std::move(rows));
+}
+
+std::shared_ptr<const Design::Storage> store_sparse(std::shared_ptr<const SingleSparseMatrix> rows) {
+  return std::make_shared<const SparseStorage<float>>(std::move(rows));
 }
 
 }  // namespace gaussmith

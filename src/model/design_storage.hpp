@@ -49,7 +49,9 @@ class Design::Storage {
 
 [[nodiscard]] std::shared_ptr<const Design::Storage> store_identity(Index size);
 [[nodiscard]] std::shared_ptr<const Design::Storage> store_dense(std::shared_ptr<const Matrix> rows);
+/// Rows must be compressed.
 [[nodiscard]] std::shared_ptr<const Design::Storage> store_sparse(std::shared_ptr<const SparseMatrix> rows);
+[[nodiscard]] std::shared_ptr<const Design::Storage> store_sparse(std::shared_ptr<const SingleSparseMatrix> rows);
 [[nodiscard]] std::shared_ptr<const Design::Storage> store_operator(std::shared_ptr<const LinearOperator> rows);
 
 }  // namespace gaussmith

@@ -1,11 +1,13 @@
 #include "tables/coded_rows.hpp"
 
 #include "gaussmith/errors.hpp"
+#include "model/sparse_entries.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <vector>
+#include <limits>
+#include <utility>
 
 namespace gaussmith {
 
@@ -17,19 +19,27 @@ Matrix with_intercept(const Matrix& features, bool intercept) {
   return design;
 }
 
-SparseMatrix with_intercept(const SparseMatrix& features, bool intercept) {
+Design with_intercept(const Design& features, bool intercept) {
   if (!intercept) return features;
-  std::vector<Eigen::Triplet<double>> entries;
-  entries.reserve(static_cast<std::size_t>(features.nonZeros() + features.rows()));
-  for (Index i = 0; i < features.rows(); ++i) {
-    entries.emplace_back(static_cast<int>(i), 0, 1.0);
-    for (SparseMatrix::InnerIterator it(features, i); it; ++it) {
-      entries.emplace_back(static_cast<int>(i), static_cast<int>(it.col() + 1), it.value());
+  return visit_sparse(features.entries(), [&]<class Rows>(const Rows& rows) -> Design {
+    if (rows.nonZeros() > std::numeric_limits<int>::max() - rows.rows())
+      throw InvalidFile("the table has too many entries for an intercept beside them; leave it out");
+    Rows out(rows.rows(), rows.cols() + 1);
+    out.resizeNonZeros(rows.nonZeros() + rows.rows());
+    Index filled = 0;
+    for (Index i = 0; i < rows.rows(); ++i) {
+      const int first = rows.outerIndexPtr()[i];
+      const int last = rows.outerIndexPtr()[i + 1];
+      out.innerIndexPtr()[filled] = 0;
+      out.valuePtr()[filled++] = 1;
+      for (int k = first; k < last; ++k) {
+        out.innerIndexPtr()[filled] = rows.innerIndexPtr()[k] + 1;
+        out.valuePtr()[filled++] = rows.valuePtr()[k];
+      }
+      out.outerIndexPtr()[i + 1] = static_cast<int>(filled);
     }
-  }
-  SparseMatrix design(features.rows(), features.cols() + 1);
-  design.setFromTriplets(entries.begin(), entries.end());
-  return design;
+    return {std::move(out)};
+  });
 }
 
 std::map<std::string, std::string, std::less<>> needed_arguments(const TableCoding& coding, bool observed) {

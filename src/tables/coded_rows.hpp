@@ -7,11 +7,12 @@ namespace gaussmith {
 
 /// The design of a linear model with or without the leading column of ones.
 [[nodiscard]] Matrix with_intercept(const Matrix& features, bool intercept);
-[[nodiscard]] SparseMatrix with_intercept(const SparseMatrix& features, bool intercept);
+/// Rows without an intercept are shared; with one they keep their precision.
+[[nodiscard]] Design with_intercept(const Design& features, bool intercept);
 
 /// Puts the rows of a linear model into a design: sparse for LIBSVM text, else dense.
-template <class Design>
-void put_rows(const TableCoding& coding, const Table& table, Design& design) {
+template <class Rows>
+void put_rows(const TableCoding& coding, const Table& table, Rows& design) {
   if (table.is_sparse) {
     design = with_intercept(coding.features.encode_sparse(table), coding.intercept);
   } else {

@@ -6,6 +6,7 @@ import math
 import os
 import random
 import signal
+import struct
 import subprocess
 import time
 import unittest
@@ -58,6 +59,18 @@ class Active(ToolTest):
         judged = self.result("evaluate", "--model", "m.gsm", "--data", "test.svm")
         self.assertAlmostEqual(found["test_log_loss"], -judged["mean_log_predictive_density"], places=8)
         self.assertAlmostEqual(found["test_error"], judged["error_rate"], places=12)
+
+    def test_single_precision_buys_the_rows_of_rounded_values(self):
+        single = lambda x: repr(struct.unpack("f", struct.pack("f", float(x)))[0])
+        for name in ("pool", "test"):
+            lines = [line.split() for line in self.read(name + ".svm").decode().splitlines()]
+            self.write(f"rounded_{name}.svm", "".join(" ".join([line[0], *(
+                entry.split(":")[0] + ":" + single(entry.split(":")[1]) for entry in line[1:])]) + "\n" for line in lines))
+        run = ("--initial", "20", "--block", "3", "--labels", "60")
+        once = self.result(*self.FILES, *run, "--single")
+        rounded = self.result("design", "active", "--train", "rounded_pool.svm", "--test", "rounded_test.svm", *run)
+        self.assertEqual(once["selected"], rounded["selected"])
+        self.assertAlmostEqual(once["test_log_loss"], rounded["test_log_loss"], places=9)
 
     def test_scores_differ_and_seeds_fix(self):
         chosen = {score: self.result(*self.RUN, "--labels", "40", "--score", score)["selected"]

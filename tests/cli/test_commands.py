@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import struct
 import math
 import os
 import unittest
@@ -103,6 +104,25 @@ class Fit(ToolTest):
         libsvm = self.result("fit", "--data", "t.svm", "--likelihood", "bernoulli-logit", "--prior", "isotropic", "--set",
                              "prior.variance=2.5")
         self.assertAlmostEqual(libsvm["log_evidence"], written["log_evidence"], places=9)
+
+    def test_single_precision_is_the_fit_of_rounded_values(self):
+        rows = [[float(c) for c in line.split(",")] for line in class_table(rows=40).splitlines()[1:]]
+        single = lambda x: struct.unpack("f", struct.pack("f", x))[0]
+        self.write("t.svm", "".join(f"{y:g} 1:{a!r} 2:{b!r}\n" for a, b, y in rows))
+        self.write("rounded.svm", "".join(f"{y:g} 1:{single(a)!r} 2:{single(b)!r}\n" for a, b, y in rows))
+        fit = ("fit", "--likelihood", "bernoulli-logit", "--prior", "isotropic", "--set", "prior.variance=2.5", "--data")
+        for more in ((), ("--no-intercept",), ("--form", "covariance"), ("--form", "sparse"), ("--learn",),
+                     ("--method", "kl", "--set", "kl.covariance=diagonal")):
+            once = self.result(*fit, "t.svm", "--single", "--save", "once.gsm", *more)
+            rounded = self.result(*fit, "rounded.svm", "--save", "twice.gsm", *more)
+            self.assertAlmostEqual(once["log_evidence"], rounded["log_evidence"], places=9)
+            self.assertNotEqual(once["log_evidence"], self.result(*fit, "t.svm", *more)["log_evidence"])
+            both = [self.result("predict", "--model", model, "--data", "t.svm")["mean"] for model in ("once.gsm", "twice.gsm")]
+            for a, b in zip(*both):
+                self.assertAlmostEqual(a, b, places=9)
+        self.write("t.csv", class_table(rows=12))
+        self.refuse("fit", "--data", "t.csv", "--target", "y", "--likelihood", "bernoulli-logit", "--single",
+                    says=("t.csv", "single precision", "LIBSVM"))
 
     def test_forms_agree(self):
         self.write("t.csv", class_table())

@@ -309,6 +309,38 @@ std::string complaint(const Prior& prior) {
   return "";
 }
 
+TEST(SingleRows, AreTheDoubleRowsOfTheRoundedValues) {
+  const Index size = 14;
+  const SingleSparseMatrix single = short_rows(40, size, 5).cast<float>();
+  const SparseMatrix rounded = single.cast<double>();
+  const std::vector<Prior> priors = {Isotropic{Vector::Zero(size), 0.7},
+                                     SparsePrecision{Vector::Zero(size), ring(size)},
+                                     DenseGaussian{Vector::Zero(size), dense_inverse(Matrix(ring(size)))},
+                                     Additive{.random = {{.levels = 7, .sd = Vector::Ones(2), .correlation = 0.3}}}};
+  for (const Prior& prior : priors) {
+    SCOPED_TRACE(type_of(prior));
+    const Model twice{
+        .prior = prior, .design = rounded, .offset = {}, .sites = {random_sites("bernoulli-logit", 40, 7)}};
+    Model once = twice;
+    once.design = single;
+    const bool only_precision = std::holds_alternative<SparsePrecision>(prior);
+    const bool dense = std::holds_alternative<DenseGaussian>(prior);
+    for (const CoreForm form : {CoreForm::covariance, CoreForm::precision, CoreForm::sparse}) {
+      if ((form == CoreForm::sparse && dense) || (form != CoreForm::sparse && only_precision)) continue;
+      for (const Method& method : methods()) {
+        SCOPED_TRACE(name_of(method));
+        expect_same(infer(once, method, {.form = form}), infer(twice, method, {.form = form}), 1e-12);
+      }
+    }
+    if (only_precision || std::holds_alternative<Additive>(prior)) continue;
+    for (const char* covariance : {"diagonal", "banded:2"}) {
+      SCOPED_TRACE(covariance);
+      const Kl method{.covariance = covariance};
+      expect_same(infer(once, method), infer(twice, method), 1e-12);
+    }
+  }
+}
+
 TEST(SparsePrecision, RefusesWhatIsNoPrecision) {
   SparseMatrix q(3, 3);
   q.coeffRef(0, 0) = q.coeffRef(1, 1) = q.coeffRef(2, 2) = 1.0;

@@ -11,6 +11,8 @@
 namespace gaussmith {
 namespace {
 
+Matrix rows_of(const Design& design) { return design.transposed_rows(0, design.rows()).transpose(); }
+
 using test::fails_with;
 
 Table csv(std::string_view text) { return parse_table(text, "new.csv"); }
@@ -30,7 +32,7 @@ TEST(FeatureCoding, TextBecomesOneColumnALevel) {
   Matrix expected(3, 3);
   expected << 31, 0, 1, 42, 1, 0, 53, 0, 1;
   EXPECT_EQ(coding.encode_dense(table), expected);
-  EXPECT_EQ(Matrix(coding.encode_sparse(table)), expected);
+  EXPECT_EQ(rows_of(coding.encode_sparse(table)), expected);
   EXPECT_EQ(coding.report(), "age: numeric\nsex: categories -> 0/1 columns sex=female, sex=male\n");
   EXPECT_TRUE(coding.warnings.empty());
 }
@@ -67,7 +69,7 @@ TEST(FeatureCoding, StandardisationIsStoredAndApplied) {
   options.scaling = Scaling::scale;
   const FeatureCoding scaled = make_feature_coding(table, options);
   EXPECT_EQ(scaled.columns[0].mean, 0.0);
-  EXPECT_DOUBLE_EQ(scaled.encode_sparse(table).coeff(3, 0), 6.0 / std::sqrt(3.5));
+  EXPECT_DOUBLE_EQ(rows_of(scaled.encode_sparse(table))(3, 0), 6.0 / std::sqrt(3.5));
 }
 
 TEST(FeatureCoding, ConstantColumns) {
@@ -161,18 +163,18 @@ TEST(FeatureCoding, TooManyCellsAreRefusedBeforeTheyExist) {
   const FeatureCoding coding = make_feature_coding(table);
   EXPECT_TRUE(fails_with<InvalidFile>([&] { return coding.encode_dense(table); },
                                       {"20000 rows", "cells", "\"id\"", "20000 levels"}));
-  EXPECT_EQ(coding.encode_sparse(table).nonZeros(), 20000);
+  EXPECT_EQ(coding.encode_sparse(table).nonzeros(), 20000);
 }
 
 TEST(FeatureCoding, SparseTables) {
   const Table table = svm("1 1:2 3:1\n-1 1:4\n1 3:1\n");
   const FeatureCoding coding = make_feature_coding(table);
   EXPECT_EQ(coding.names(), (std::vector<std::string>{"feature[1]", "feature[2]", "feature[3]"}));
-  EXPECT_EQ(Matrix(coding.encode_sparse(table)), Matrix(table.features));
-  EXPECT_EQ(coding.encode_dense(table), Matrix(table.features));
-  const SparseMatrix narrow = coding.encode_sparse(svm("1 1:5\n"));
+  EXPECT_EQ(rows_of(coding.encode_sparse(table)), rows_of(table.features));
+  EXPECT_EQ(coding.encode_dense(table), rows_of(table.features));
+  const Design narrow = coding.encode_sparse(svm("1 1:5\n"));
   EXPECT_EQ(narrow.cols(), 3);
-  EXPECT_EQ(narrow.coeff(0, 0), 5.0);
+  EXPECT_EQ(rows_of(narrow)(0, 0), 5.0);
   EXPECT_TRUE(fails_with<InvalidFile>([&] { return coding.encode_sparse(svm("1 1:5\n1 4:1\n")); },
                                       {"new.svm, line 2", "index 4", "3 features"}));
   EXPECT_TRUE(fails_with<InvalidFile>([&] { return coding.encode_dense(csv("a\n1\n")); }, {"new.csv", "3 LIBSVM"}));
@@ -191,7 +193,7 @@ TEST(FeatureCoding, SparseScalingEqualsDenseScaling) {
     ASSERT_EQ(from_sparse.warnings.size(), 1U);
     EXPECT_NE(from_sparse.warnings[0].find("1 of 3 features are constant"), std::string::npos);
     if (scaling == Scaling::scale) {
-      EXPECT_EQ(Matrix(from_sparse.encode_sparse(sparse)), from_sparse.encode_dense(sparse));
+      EXPECT_EQ(rows_of(from_sparse.encode_sparse(sparse)), from_sparse.encode_dense(sparse));
     } else {
       EXPECT_THROW(static_cast<void>(from_sparse.encode_sparse(sparse)), InvalidOption);
     }

@@ -24,12 +24,12 @@ TEST(Svmlight, RowsCommentsBlankLines) {
   ASSERT_EQ(table.rows(), 3);
   EXPECT_EQ(table.labels, Vector({{1.0, -1.0, 2.5}}));
   EXPECT_EQ(table.features.cols(), 4);
-  EXPECT_EQ(table.features.nonZeros(), 3);
+  EXPECT_EQ(table.features.nonzeros(), 3);
   Matrix expected = Matrix::Zero(3, 4);
   expected(0, 0) = 0.5;
   expected(0, 2) = -20.0;
   expected(2, 1) = 1.0;
-  EXPECT_EQ(Matrix(table.features), expected);
+  EXPECT_EQ(table.features.transposed_rows(0, table.rows()).transpose(), expected);
   EXPECT_EQ(table.lines, (std::vector<std::int64_t>{2, 4, 5}));
 }
 
@@ -43,7 +43,7 @@ TEST(Svmlight, NumberOfFeaturesByOption) {
   options.ignore_larger_indices = true;
   const Table table = parse("1 1:1 7:1\n1 2:1 3:1\n", options);
   EXPECT_EQ(table.features.cols(), 2);
-  EXPECT_EQ(table.features.nonZeros(), 2);
+  EXPECT_EQ(table.features.nonzeros(), 2);
   EXPECT_EQ(table.ignored_entries, 2);
   options.features = -1;
   EXPECT_TRUE(fails_with<InvalidOption>(parsing("1 1:1\n", options), {"-1", "accepted"}));
@@ -81,6 +81,47 @@ TEST(Svmlight, BadValuesAndLabels) {
   EXPECT_TRUE(fails_with<InvalidFile>(parsing("1 qid:3 1:1\n"), {"line 1", "qid", "not supported"}));
 }
 
+TEST(Svmlight, PlainAndOtherNumbersAreTheSameOnes) {
+  const Table table =
+      parse("+1 0001:+1.5 2:1e-30 3:123456789012345678901 4:.5 5:-7. 6:1E2\n-1\t2:-0.1\t\t3:9007199254740993 \n");
+  Matrix expected = Matrix::Zero(2, 6);
+  expected.row(0) << 1.5, 1e-30, 123456789012345678901.0, 0.5, -7.0, 100.0;
+  expected.row(1) << 0.0, -0.1, 9007199254740993.0, 0.0, 0.0, 0.0;
+  EXPECT_EQ(table.features.transposed_rows(0, 2).transpose(), expected);
+}
+
+TEST(Svmlight, LongTablesKeepEveryEntryInItsPlace) {
+  // More entries than the first blocks hold, in rows of all lengths.
+  std::string text;
+  for (int row = 0; row < 3000; ++row) {
+    text += "1";
+    for (int k = 0; k < row % 23; ++k)
+      text += " " + std::to_string(5 * k + row % 5 + 1) + ":" + std::to_string(row + k + 1);
+    text += "\n";
+  }
+  const Table table = parse(text, {.features = 130});
+  ASSERT_EQ(table.rows(), 3000);
+  EXPECT_GT(table.features.nonzeros(), 30000);
+  for (const int row : {0, 22, 500, 1499, 2999}) {
+    Vector expected = Vector::Zero(130);
+    for (int k = 0; k < row % 23; ++k) expected(5 * k + row % 5) = row + k + 1;
+    EXPECT_EQ(Vector(table.features.transposed_rows(row, row + 1)), expected) << row;
+  }
+}
+
+TEST(Svmlight, SinglePrecisionRoundsValuesOnce) {
+  const Table table = parse("1 1:0.1 2:1e-60 3:3.4e38\n", {.single = true});
+  const SingleSparseMatrix* const rows = table.features.entries().single;
+  ASSERT_NE(rows, nullptr);
+  EXPECT_EQ(rows->nonZeros(), 2);  // 1e-60 is zero there.
+  EXPECT_EQ(rows->coeff(0, 0), 0.1F);
+  EXPECT_EQ(rows->coeff(0, 2), 3.4e38F);
+  EXPECT_TRUE(fails_with<InvalidFile>(parsing("1 1:1\n1 2:1e39\n", {.single = true}),
+                                      {"t.svm, line 2", "feature 2", "1e+39", "single precision"}));
+  EXPECT_TRUE(fails_with<InvalidOption>([] { return parse_table("a,b\n1,2\n", "t.csv", {.single = true}); },
+                                        {"t.csv", "single precision", "LIBSVM"}));
+}
+
 TEST(Svmlight, EmptyTables) {
   EXPECT_TRUE(fails_with<InvalidFile>(parsing(""), {"t.svm", "empty"}));
   EXPECT_TRUE(fails_with<InvalidFile>(parsing("# nothing\n\n"), {"t.svm", "empty"}));
@@ -106,7 +147,7 @@ TEST(Svmlight, RoundTrip) {
   TableOptions options;
   options.features = 17;
   const Table table = parse(text, options);
-  EXPECT_EQ(Matrix(table.features), expected);
+  EXPECT_EQ(table.features.transposed_rows(0, table.rows()).transpose(), expected);
   EXPECT_EQ(table.labels, labels);
 }
 

@@ -31,11 +31,15 @@ std::vector<Kind> kinds() {
   for (Index n = 0; n < thin.rows(); ++n)
     for (Index k = 0; k < 3; ++k) thin(n, (7 * n + 11 * k * k) % 60) = std::sin(static_cast<double>(n + k));
   const SparseMatrix filled = h.sparseView();
+  const SingleSparseMatrix single = SparseMatrix(thin.sparseView()).cast<float>();
+  const SingleSparseMatrix filled_single = filled.cast<float>();
   return {{"identity", Design(Identity{}).sized(40), Matrix::Identity(40, 40)},
           {"dense", h, h},
           {"wide", wide, wide},
           {"sparse", SparseMatrix(thin.sparseView()), thin},
           {"filled sparse", filled, h},
+          {"single", single, Matrix(single.cast<double>())},
+          {"filled single", filled_single, Matrix(filled_single.cast<double>())},
           {"operator", only_multiplies(h), h},
           {"wide operator", only_multiplies(wide), wide}};
 }
@@ -123,6 +127,23 @@ TEST(Design, SharesWhatTheCallerHolds) {
   const auto sparse = std::make_shared<const SparseMatrix>(SparseMatrix(held->sparseView()));
   EXPECT_EQ(Design(sparse).entries().sparse, sparse.get());
   EXPECT_THROW(Design(std::shared_ptr<const Matrix>()), InvalidModel);
+}
+
+TEST(Design, SingleEntriesTakeTwoThirdsOfTheBytes) {
+  SparseMatrix rows(1000, 50);
+  for (Index n = 0; n < rows.rows(); ++n)
+    for (Index k = 0; k < 20; ++k) rows.insert(n, (n + 2 * k) % 50) = std::cos(static_cast<double>(n + k));
+  const Design twice(rows);
+  const Design once(SingleSparseMatrix(rows.cast<float>()));
+  EXPECT_EQ(twice.bytes(), 12.0 * 20000 + 4.0 * 1000);
+  EXPECT_EQ(once.bytes(), 8.0 * 20000 + 4.0 * 1000);
+  EXPECT_NE(once.entries().single, nullptr);
+  EXPECT_STREQ(once.kind(), "sparse");
+  EXPECT_NE(once.select({3, 1}).entries().single, nullptr);
+  const Design widened = once.in_double();
+  ASSERT_NE(widened.entries().sparse, nullptr);
+  EXPECT_EQ(Matrix(*widened.entries().sparse), Matrix(once.entries().single->cast<double>()));
+  EXPECT_EQ(twice.in_double().entries().sparse, twice.entries().sparse);
 }
 
 TEST(Design, OnlyTheIdentityTakesTheSizeOfTheModel) {
