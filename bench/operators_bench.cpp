@@ -6,6 +6,7 @@
 #include "gaussmith/operators.hpp"
 #include "gaussmith/random.hpp"
 #include "paired.hpp"
+#include "text_rows.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -68,6 +69,27 @@ void sparse_sizes(benchmark::internal::Benchmark* b) {
 BENCHMARK_CAPTURE(sparse_product, times, Product::forward)->Apply(sparse_sizes);
 BENCHMARK_CAPTURE(sparse_product, transposed_times, Product::transposed)->Apply(sparse_sizes);
 BENCHMARK_CAPTURE(sparse_product, gram_times, Product::gram)->Apply(sparse_sizes);
+
+/// Rows of documents (text_rows.hpp) in double or single precision; argument: about how many entries in all.
+void text_product(benchmark::State& state, bool single, Product product) {
+  const TextShape shape = text_shape_of(static_cast<double>(state.range(0)));
+  const Design h = single ? Design(text_matrix<float>(shape).first) : Design(text_matrix<double>(shape).first);
+  const Vector x = Vector::Ones(h.cols());
+  const Vector y = Vector::Ones(h.rows());
+  measure(state, h.nonzeros(), [&] {
+    if (product == Product::forward) benchmark::DoNotOptimize(h.times(x).data());
+    if (product == Product::transposed) benchmark::DoNotOptimize(h.transposed_times(y).data());
+  });
+  state.counters["bytes_each"] = h.bytes() / h.nonzeros();
+}
+void text_sizes(benchmark::internal::Benchmark* b) {
+  for (const int all : {1000000, 10000000, 100000000}) b->Arg(all);
+  b->ArgName("entries")->UseManualTime()->Unit(benchmark::kMillisecond)->MinTime(0.3);
+}
+BENCHMARK_CAPTURE(text_product, times, false, Product::forward)->Apply(text_sizes);
+BENCHMARK_CAPTURE(text_product, transposed_times, false, Product::transposed)->Apply(text_sizes);
+BENCHMARK_CAPTURE(text_product, times_single, true, Product::forward)->Apply(text_sizes);
+BENCHMARK_CAPTURE(text_product, transposed_times_single, true, Product::transposed)->Apply(text_sizes);
 
 /// H x and H'x of an operator on a square image; argument: its side. `things` counts what time should follow.
 void operator_products(benchmark::State& state, const LinearOperator& h, double things) {
