@@ -181,6 +181,20 @@ TEST(FeatureCoding, SparseTables) {
   EXPECT_EQ(coding.report(), "3 LIBSVM features\n");
 }
 
+TEST(FeatureCoding, SparseFeaturesAreSharedUnlessTheyChange) {
+  const Table table = svm("1 1:2 3:1\n-1 1:4\n1 3:1\n");
+  const Design shared = make_feature_coding(table).encode_sparse(table);
+  EXPECT_EQ(shared.entries().sparse, table.features.entries().sparse);
+  const Table single = parse_table("1 1:2 3:1\n-1 1:4\n1 3:1\n", "new.svm", {.single = true});
+  EXPECT_EQ(make_feature_coding(single).encode_sparse(single).entries().single, single.features.entries().single);
+  FeatureOptions options;
+  options.scaling = Scaling::scale;
+  const Design scaled = make_feature_coding(single, options).encode_sparse(single);
+  ASSERT_NE(scaled.entries().single, nullptr);
+  EXPECT_LT((rows_of(scaled) - rows_of(make_feature_coding(table, options).encode_sparse(table))).cwiseAbs().maxCoeff(),
+            1e-6);
+}
+
 TEST(FeatureCoding, SparseScalingEqualsDenseScaling) {
   const Table sparse = svm("1 1:2 2:7 3:1\n-1 1:4 2:7\n1 2:7 3:-1.5\n");
   const Table dense = csv("a,b,c\n2,7,1\n4,7,0\n0,7,-1.5\n");
