@@ -178,6 +178,8 @@ double memory_needed(const CovarianceFamily& family, const Model& model, Basis b
   // Sparse rows once more by column, for windows of columns.
   const bool windows = family.kind == FamilyKind::banded || family.kind == FamilyKind::sparse;
   if (!stored_dense && windows) doubles += 1.5 * model.design.sized(model.dimension()).nonzeros();
+  // Rows in single precision are converted.
+  if (model.design.entries().single != nullptr) doubles += 1.5 * model.design.nonzeros();
   if (dense_design || subspace) doubles += 4 * n * panel_rows;
   // Lanczos vectors; the basis, the next one, and the root of the result.
   if (subspace) doubles += d * (3 * k + 20) + 4 * d * k;
