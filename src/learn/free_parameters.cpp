@@ -27,9 +27,10 @@ constexpr double near_bound = 100.0;
 constexpr double room_below = 1e-4;
 constexpr double room_above = 1e2;
 
+/// Precisions of differences between neighbours grow with a power of their number.
+constexpr double largest_field_precision = 1e12;
 /// Latent functions behind a link have a unit: a standard deviation of this says yes or no for certain, and far beyond
 /// it inference runs out of digits.
-constexpr double largest_field_precision = 1e12;
 constexpr double largest_signal = 1e3;
 
 bool behind_links(const Model& model) {
