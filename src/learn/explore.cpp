@@ -19,8 +19,25 @@ constexpr double most_following = 0.35;
 constexpr double long_step = 2.0;
 /// Where the slope in the length-scales is this much for each row, there is no need to look to the other side.
 constexpr double steep = 0.05;
+/// A parameter is open where its standard error on its scale is more than this.
+constexpr double open_error = 1.0;
+
+/// To either side along every parameter that is open.
+std::vector<Vector> steps_along_open(const Matrix& hessian) {
+  std::vector<Vector> steps;
+  const auto covariance = covariance_at_maximum(hessian);
+  for (Index i = 0; covariance && i < hessian.rows(); ++i)
+    if ((*covariance)(i, i) > open_error * open_error)
+      for (const double side : {-long_step, long_step}) steps.emplace_back(side * Vector::Unit(hessian.rows(), i));
+  return steps;
+}
 
 }  // namespace
+
+void sort_best_first(std::vector<Evaluated>& points) {
+  std::stable_sort(points.begin(), points.end(),
+                   [](const Evaluated& a, const Evaluated& b) { return a.evaluation.value > b.evaluation.value; });
+}
 
 std::vector<std::vector<Index>> lengthscale_groups(const std::vector<FreeParameter>& free) {
   std::map<std::string, std::vector<Index>> groups;
@@ -85,7 +102,8 @@ std::vector<Vector> steps_beyond(const Curvature& curvature, const std::vector<F
   std::vector<Index> others;
   for (Index i = 0; i < size; ++i)
     if (!is_scale[static_cast<std::size_t>(i)]) others.push_back(i);
-  if (others.empty() || static_cast<Index>(others.size()) == size) return {};
+  if (others.empty()) return {};
+  if (static_cast<Index>(others.size()) == size) return steps_along_open(curvature.hessian);
   // The others follow: H_oo s_o = -H_ol s_l.
   const auto count = static_cast<Index>(others.size());
   Matrix inner(count, count);

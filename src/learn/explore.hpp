@@ -17,6 +17,9 @@ struct Evaluated {
   Evaluation evaluation;
 };
 
+/// By their values; equal ones keep their order.
+void sort_best_first(std::vector<Evaluated>& points);
+
 /// The places of the length-scales among the parameters, those of one kernel together.
 [[nodiscard]] std::vector<std::vector<Index>> lengthscale_groups(const std::vector<FreeParameter>& free);
 
@@ -28,8 +31,9 @@ struct Evaluated {
 
 /// Steps from a maximum with this curvature to where another one might be: all length-scales shorter, and longer, by a
 /// factor of 3 or two standard errors, the other parameters following as the curvature says, up to a third of that;
-/// where that is more than a factor of 7, also shorter by its root. Empty unless every parameter is one of the
-/// curvature's and some are not length-scales.
+/// where that is more than a factor of 7, also shorter by its root. Without length-scales each parameter by itself, to
+/// either side by a factor of 7, where its standard error is more than a factor of e. Empty unless every parameter is
+/// one of the curvature's, and where all are length-scales.
 [[nodiscard]] std::vector<Vector> steps_beyond(const Curvature& curvature, const std::vector<FreeParameter>& free);
 
 /// Coordinates in which each group of parameters moves as one: x = start + T z with z = 0 at the start.

@@ -17,8 +17,7 @@ constexpr double careful_radius = 0.2;
 
 /// Best first, without those beside a better one.
 void sort_and_thin(std::vector<Evaluated>& runners) {
-  std::stable_sort(runners.begin(), runners.end(),
-                   [](const Evaluated& a, const Evaluated& b) { return a.evaluation.value > b.evaluation.value; });
+  sort_best_first(runners);
   std::vector<Evaluated> kept;
   for (Evaluated& runner : runners) {
     const bool beside = std::any_of(kept.begin(), kept.end(), [&](const Evaluated& better) {

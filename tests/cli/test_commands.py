@@ -6,6 +6,7 @@ import json
 import struct
 import math
 import os
+import pathlib
 import unittest
 
 from tool import PROBLEM, ToolTest, class_table, count_table, normal_cdf, problem, regression_table
@@ -75,6 +76,14 @@ class Fit(ToolTest):
         # The noise of the table has variance 0.01, so the lower bound holds it back.
         self.assertAlmostEqual(by_name["sites[0].variance"]["value"], 0.05, places=9)
         self.assertTrue(by_name["sites[0].variance"]["at_bound"])
+
+    def test_learning_reaches_by_itself_what_restarts_reach(self):
+        # Subjects and ages tell the same rows apart: which of the two has the short length-scale is a matter of 3.3.
+        table = pathlib.Path(__file__).resolve().parents[2] / "data" / "epil.csv"
+        fit = ("fit", "--data", str(table), "--target", "y", "--likelihood", "poisson", "--kernel", "se-ard", "--learn")
+        own = self.result(*fit)["learning"]
+        restarted = self.result(*fit, "--restarts", "10")["learning"]
+        self.assertGreater(own["objective"], max(restarted["start_objectives"][1:]) - 1e-3)
 
     def test_kernel_expressions(self):
         self.write("t.csv", class_table())

@@ -55,6 +55,17 @@ TEST(Explore, LongStepsBeyondAMaximumAreAlsoLookedAtHalfWay) {
   EXPECT_NEAR(sharp[0](scale), -1.2, 1e-12);
 }
 
+TEST(Explore, WithoutLengthscalesStepsGoAlongWhatIsOpen) {
+  const std::vector<FreeParameter> free = free_parameters(linear_model("gaussian", 12, 3, 4), {});
+  ASSERT_EQ(free.size(), 2u);
+  // Standard errors of 0.5 and 2.
+  const std::vector<Vector> steps = steps_beyond({{0, 1}, Matrix{{-4.0, 0.0}, {0.0, -0.25}}}, free);
+  ASSERT_EQ(steps.size(), 2u);
+  EXPECT_EQ(steps[0], (Vector{{0.0, -2.0}}));
+  EXPECT_EQ(steps[1], (Vector{{0.0, 2.0}}));
+  EXPECT_TRUE(steps_beyond({{0, 1}, Matrix{{-4.0, 0.0}, {0.0, -2.0}}}, free).empty());
+}
+
 /// A smooth function of one input with noise.
 Model many_rows(Index n) {
   Matrix inputs(n, 1);
