@@ -77,11 +77,12 @@ class Learning {
     ascend_from(first, 0);
     // A start where nothing has a slope, or that leads to a bound, is no good one.
     int starts = task_.options.restarts;
-    if (starts == 0 && objective().best() && !climber_.stopped() && (is_flat_start() || ends_at_bound())) starts = 1;
+    const bool again = starts == 0 && objective().best() && !climber_.stopped() && (is_flat_start() || ends_at_bound());
+    if (again) starts = 1;
     for (int start = 1; start <= starts && !climber_.stopped(); ++start) {
       Vector point = first;
       for (double& value : point) value += task_.options.restart_spread * random.normal();
-      ascend_from(point.cwiseMax(climber_.lower()).cwiseMin(climber_.upper()), start);
+      ascend_from(point.cwiseMax(climber_.lower()).cwiseMin(climber_.upper()), start, again);
     }
     if (objective().best() && !climber_.stopped()) find_curvature();
     if (climber_.first()) report_.initial_objective = climber_.first()->value;
@@ -96,7 +97,8 @@ class Learning {
  private:
   [[nodiscard]] const LearningObjective& objective() const { return climber_.objective(); }
 
-  void ascend_from(const Vector& point, int start) {
+  /// A start that nobody asked for is not left unfinished where it is the best.
+  void ascend_from(const Vector& point, int start, bool unasked = false) {
     climber_.objective().forget_start();
     const double best_before = objective().best_value();
     climber_.allow(task_.options.max_evaluations);
@@ -106,6 +108,8 @@ class Learning {
       climber_.objective().start_over();
       maximum = climber_.ascend(reached);
     }
+    if (unasked && maximum.status == Status::iteration_limit && maximum.value > best_before)
+      maximum = climber_.ascend_late(maximum.point, Evaluation{maximum.value, maximum.gradient});
     // A look for other maxima that was given up may have passed by something better.
     const double noise = 10.0 * objective().best_evaluation().value_error + passed_by;
     const bool seen = objective().best_value() > std::max(best_before, maximum.value) + noise;
