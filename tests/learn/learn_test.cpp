@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
 #include <utility>
 
 namespace gaussmith {
@@ -267,6 +268,32 @@ TEST(Learn, WithExpectationPropagation) {
   const Learned learned = learn(process_model("bernoulli-probit", 40, 3), Ep{});
   EXPECT_EQ(learned.report.status, Status::converged) << learned.report.message;
   EXPECT_GT(learned.report.objective, learned.report.initial_objective);
+}
+
+/// Days with rain in Tokyo in 1983 and 1984, by the day of the year; the 29th of February was there once.
+Model tokyo_rainfall() {
+  const std::string days =
+      "00110110000000100110110000000010100000000011000210000110100001100000020011021011101200111112"
+      "00110120111001210210100000100110001100000111220000011100010000010100021121012202211122211000"
+      "10111210110021111220100001100000000000000111111012100000001010001011120001220112210111111000"
+      "001000102110111021111000100000000011011000011001100010000000000000000100001110000100000011";
+  const auto count = static_cast<Index>(days.size());
+  Vector y(count);
+  for (Index day = 0; day < count; ++day) y(day) = days[static_cast<std::size_t>(day)] - '0';
+  Vector trials = Vector::Constant(count, 2.0);
+  trials(59) = 1.0;
+  return {.prior = IntrinsicField{FieldKind::rw2, count, 10.0, {}},
+          .sites = {observe("binomial-logit", y, {{"trials", trials}})}};
+}
+
+TEST(Learn, GoesBeyondAFlatShoulder) {
+  // The evidence of ep has a shoulder at a precision of 4e4, 1.4 below its maximum. That of laplace has none.
+  const Model model = tokyo_rainfall();
+  const double precision = find(learn(model, Laplace{}).report, "prior.precision").value;
+  const Learned learned = learn(model, Ep{});
+  EXPECT_EQ(learned.report.status, Status::converged) << learned.report.message;
+  const Posterior there = infer(model.with_parameters({{"prior.precision", precision}}), Ep{});
+  EXPECT_GT(learned.report.objective, there.log_evidence().value - 1e-6);
 }
 
 TEST(Maximise, ReachesACornerOfTheBoxAndSurvivesFailures) {
