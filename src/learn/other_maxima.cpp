@@ -64,6 +64,12 @@ bool came_back(const Vector& a, const Vector& b, const std::vector<FreeParameter
   return true;
 }
 
+/// What is better is not left unfinished.
+Maximum finished(Climber& climber, Maximum better) {
+  if (better.status != Status::iteration_limit) return better;
+  return climber.ascend_late(better.point, Evaluation{better.value, better.gradient});
+}
+
 /// What a search from a point leads to, if that is better than what is known: it is given up after a few evaluations
 /// if it has come back or is far behind, and again before its last steps.
 std::optional<Maximum> follow(Climber& climber, const Maximum& known, const Vector& from,
@@ -177,7 +183,7 @@ Maximum look_beyond(Climber& climber, Maximum found) {
     if (!(fall < far_below) || !(away || fall < surprise * expected)) continue;
     const SearchOptions search{.max_evaluations = climber.left(), .tolerance = climber.task().options.tolerance};
     std::optional<Maximum> other = climber.climb_away(is_home, there, search, evaluation);
-    if (other && other->value > found.value) found = std::move(*other);
+    if (other && other->value > found.value) found = finished(climber, std::move(*other));
   }
   return found;
 }
@@ -206,8 +212,8 @@ Maximum look_back(Climber& climber, Maximum found) {
   if (wanted == 0) return found;
   if (wanted < away.size()) at = climber(there);
   if (!at) return found;
-  Maximum other = at->value > found.value ? climber.ascend_late(there, *at) : climber.ascend(there, *at);
-  return other.value > found.value + least_gain ? other : found;
+  Maximum other = climber.ascend(there, std::move(at));
+  return other.value > found.value + least_gain ? finished(climber, std::move(other)) : found;
 }
 
 Maximum look_untied(Climber& climber, Maximum found, const Vector& start) {
