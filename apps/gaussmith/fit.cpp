@@ -116,6 +116,9 @@ CoreForm core_form(const std::string& name) {
   if (name == "precision") {
     return CoreForm::precision;
   }
+  if (name == "matrix-free") {
+    return CoreForm::matrix_free;
+  }
   return name == "sparse" ? CoreForm::sparse : CoreForm::automatic;
 }
 

@@ -101,8 +101,8 @@ void add_inference_options(CLI::App& app, FitArguments& arguments) {
   app.add_flag("--integrate", arguments.integrate,
                "Average over the parameters around the learned ones instead of taking those alone; implies --learn")
       ->group(inference_group);
-  add("--form", arguments.form, "Form of the Gaussian core: auto, covariance, precision or sparse", "NAME")
-      ->check(CLI::IsMember({"auto", "covariance", "precision", "sparse"}));
+  add("--form", arguments.form, "Form of the Gaussian core: auto, covariance, precision, sparse or matrix-free", "NAME")
+      ->check(CLI::IsMember({"auto", "covariance", "precision", "sparse", "matrix-free"}));
 }
 
 }  // namespace

@@ -103,6 +103,8 @@ class Design {
   [[nodiscard]] Vector transposed_times(const Vector& x, int threads = 1) const;
   /// H'diag(weights) H x, and H x on the way; dense rows are read from memory once for both products.
   [[nodiscard]] Vector gram_times(const Vector& weights, const Vector& x, Vector& hx, int threads = 1) const;
+  /// The same for blocks of vectors; sparse rows are read once for both products and eight vectors.
+  [[nodiscard]] Matrix gram_times(const Vector& weights, const Matrix& x, int threads = 1) const;
 
   /// H'diag(weights) H, weights of either sign: D x D, only the lower triangle is meant. N D^2 flops dense, N L^2 with
   /// L entries a row; an operator makes 2 D products.

@@ -66,7 +66,9 @@ struct Ep {
 /// Local variational bounds: super-Gaussian sites under Gaussian tangents, a lower bound on the evidence in closed form
 /// (docs/engines/vb.md).
 struct Vb {
-  /// Where variances come from: auto, exact, or selected (the entries of the inverse that the sparse form needs).
+  /// Where variances come from: exact, selected (the entries of the inverse that the sparse form needs), or estimates
+  /// in the matrix-free form: lanczos:K steps, from below; probing:K solves; sampling:K draws. auto: exact or selected,
+  /// and sampling:64 where both rows and weights are many.
   std::string variances = "auto";
   int max_iterations = 500;
   double tolerance = 1e-8;  ///< Stop when the site equations hold to this, in posterior standard deviations.

@@ -66,7 +66,7 @@ class Interrupted : public std::exception {
 
 /// Which form of the linear-Gaussian core to use (docs/architecture.md). `root` is not one to ask for: it is the form
 /// of results whose covariance is constrained (CovarianceRoot in gaussmith/predict.hpp).
-enum class CoreForm { automatic, covariance, precision, root, sparse };
+enum class CoreForm { automatic, covariance, precision, root, sparse, matrix_free };
 
 /// Everything about a run that is not the model and not the method.
 struct Run {
@@ -87,6 +87,9 @@ struct Report {
   double tolerance = 0.0;       ///< What the residual had to reach.
   double mean_error = 0.0;      ///< What rounding may have moved a mean by, in posterior standard deviations.
   double variance_error = 0.0;  ///< What rounding may have changed a variance by, relative.
+  /// Where variances are estimates: a bar on the root-mean-square of their relative errors, of eta and of w.
+  double latent_estimate_error = 0.0;
+  double weights_estimate_error = 0.0;
   std::string core;             ///< The form of the Gaussian core and why it was chosen.
   int jittered = 0;             ///< Factorisations that needed a ridge.
   int clipped = 0;              ///< Values held at a bound.

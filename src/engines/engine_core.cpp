@@ -15,19 +15,28 @@ std::string memory_way_out(const Model& model, CoreForm form) {
     return fmt::format("it grows with the square of the {} rows: take fewer of them", model.rows());
   if (form == CoreForm::sparse)
     return fmt::format("it grows with the pairs of the {} weights that rows and prior join", model.dimension());
+  if (form == CoreForm::matrix_free)
+    return fmt::format("it grows with the {} weights times the steps or draws: take fewer of either",
+                       model.dimension());
   return fmt::format("it grows with the square of the {} weights: take fewer of them{}", model.dimension(),
                      model.design.has_entries() ? ", or kl with kl.covariance=diagonal" : "");
 }
 
 std::shared_ptr<GaussianCore> build_core(const Run& run, Posterior::State& state) {
-  const FormChoice choice = choose_form(state.model, run.form);
-  const double bytes = model_memory(state.model) + core_memory(state.model, choice.form);
+  return build_core(run, ExactVariances{}, Estimates::never, state);
+}
+
+std::shared_ptr<GaussianCore> build_core(const Run& run, const VarianceMethod& variances, Estimates estimates,
+                                         Posterior::State& state) {
+  const FormChoice choice = choose_form(state.model, run.form, estimates);
+  const Estimation estimation{variances, run.seed};
+  const double bytes = model_memory(state.model) + core_memory(state.model, choice.form, estimation);
   if (bytes > machine_memory())
     throw InvalidOption(fmt::format("{} needs about {} for this model, more than the {} of this machine; {}",
                                     name_of(state.method), memory_in_words(bytes), memory_in_words(machine_memory()),
                                     memory_way_out(state.model, choice.form)));
   state.report.core = choice.reason;
-  return make_core(state.model, choice.form, state.threads);
+  return make_core(state.model, choice.form, state.threads, estimation);
 }
 
 void end_in_site_form(GaussianCore& core, const SiteRows& sites, const SiteFormEnd& end, Posterior::State& state) {
@@ -37,6 +46,15 @@ void end_in_site_form(GaussianCore& core, const SiteRows& sites, const SiteFormE
   state.law->know_rows(std::move(rows), state.sites.precision);
 
   Report& report = state.report;
+  const VarianceErrors estimated = core.variance_errors();
+  report.latent_estimate_error = estimated.rows;
+  report.weights_estimate_error = estimated.weights;
+  if (!estimated.solved && report.converged()) {
+    report.status = Status::inaccurate;
+    report.message =
+        "conjugate gradients did not reach their tolerance: the system is too ill-conditioned; scale the "
+        "columns, or give the weights a tighter prior";
+  }
   const RoundingError rounding = core.rounding_error(end.mean);
   judge_rounding(rounding, end.no_step_helps, report);
   state.gradient_error = rounding.gradient;

@@ -11,6 +11,9 @@ namespace gaussmith {
 /// The core of the state's model, for engines that end in the site form. Throws InvalidOption when it would not fit
 /// into memory, before any work.
 [[nodiscard]] std::shared_ptr<GaussianCore> build_core(const Run& run, Posterior::State& state);
+/// The same for engines that can do with estimated variances, here by this method.
+[[nodiscard]] std::shared_ptr<GaussianCore> build_core(const Run& run, const VarianceMethod& variances,
+                                                       Estimates estimates, Posterior::State& state);
 
 /// What to do about a core of this form that does not fit into memory, in words.
 [[nodiscard]] std::string memory_way_out(const Model& model, CoreForm form);

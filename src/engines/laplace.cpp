@@ -42,6 +42,9 @@ constexpr double largest_last_step = 1e-4;
 constexpr double smallest_raise = 1e-10;
 constexpr double raise_factor = 100.0;
 
+/// Draws for the variances of the matrix-free form.
+constexpr int default_draws = 64;
+
 /// The log joint along with the point it belongs to: sum log t - 1/2 |u|^2.
 struct ModeAscent {
   LatentPoint point;
@@ -268,7 +271,8 @@ void check_laplace(const Model& model) {
 }
 
 void run_laplace(const Laplace& options, const Run& run, Posterior::State& state) {
-  const std::shared_ptr<GaussianCore> core = build_core(run, state);
+  const std::shared_ptr<GaussianCore> core =
+      build_core(run, SampledVariances{.draws = default_draws, .control_steps = 0}, Estimates::where_needed, state);
   const SiteRows sites(state.model, state.threads);
   state.report.tolerance = options.tolerance;
   ModeSearch search(*core, sites, options, run, state.report);

@@ -23,6 +23,8 @@ constexpr double first_descent = 10.0;
 constexpr double most_growth = 8.0;
 /// How far eta may be from what its coordinates say, relative to the largest eta.
 constexpr double drift = 1e-13;
+/// Cores that iterate solve for a step to this share of the goal, or of what the step should remove.
+constexpr double solved_share = 0.1;
 /// A Newton step with the sites' own curvature is solved to this share of its squared residual.
 constexpr double curved_reduction = 1e-6;
 constexpr int most_curved_steps = 50;
@@ -176,7 +178,8 @@ void climb_mean(GaussianCore& core, const SiteRows& sites, const Vector& precisi
         core.restore({precision, Vector::Zero(precision.size())});
       }
     }
-    const LatentPoint target = core.mean(point.d_mean + weights.cwiseProduct(point.at.eta));
+    const LatentPoint target = core.mean(point.d_mean + weights.cwiseProduct(point.at.eta),
+                                         {&point.at, solved_share * goal.residual, solved_share});
     const double newton_slope = core.slope(point.at, target, point.d_mean);
     point.residual = std::sqrt(std::abs(newton_slope));
     if (trusted && !(point.residual < before.residual)) {

@@ -80,11 +80,12 @@ void fields(Ep& options, Visitor&& visit) {
 
 /// Throws InvalidOption for text that names no kind of variances.
 void check_vb_variances(const std::string& text);
-inline constexpr Text vb_variances{"auto | exact | selected", check_vb_variances};
+inline constexpr Text vb_variances{"auto | exact | selected | lanczos:K | probing:K | sampling:K", check_vb_variances};
 
 template <class Visitor>
 void fields(Vb& options, Visitor&& visit) {
-  visit("variances", options.variances, vb_variances, "where variances come from; selected: the sparse form's");
+  visit("variances", options.variances, vb_variances,
+        "where variances come from; estimates in the matrix-free form from K steps, solves or draws");
   visit("max_iterations", options.max_iterations, Range{1.0, 1e6}, "factorisations before giving up, from each start");
   visit("tolerance", options.tolerance, Range{1e-14, 1.0},
         "mismatch of the site equations, in posterior standard deviations");

@@ -2,8 +2,8 @@
 
 #include "engines/engine_core.hpp"
 #include "engines/explicit_gradient.hpp"
-#include "engines/kl_search.hpp"
-#include "engines/options.hpp"
+#include "engines/vb_double_loop.hpp"
+#include "engines/vb_variances.hpp"
 #include "gaussmith/errors.hpp"
 #include "model/tangent_sites.hpp"
 
@@ -28,17 +28,6 @@ SiteParameterGradient tangent_site_gradient(const Marginals& latent, const Vecto
 
 }  // namespace
 
-void check_vb_variances(const std::string& text) {
-  if (text == "auto" || text == "exact" || text == "selected") return;
-  for (const char* estimate : {"lanczos", "probing", "sampling"})
-    if (text.starts_with(estimate))
-      throw InvalidOption(
-          fmt::format("vb.variances {}: estimates of variances are not available in fits yet; use auto, exact or "
-                      "selected",
-                      text));
-  throw InvalidOption(fmt::format("vb.variances must be auto, exact or selected, found \"{}\"", text));
-}
-
 void check_vb(const Model& model) {
   for (std::size_t b = 0; b < model.sites.size(); ++b) {
     const SiteTraits& traits = model.sites[b]->traits();
@@ -51,20 +40,27 @@ void check_vb(const Model& model) {
 }
 
 void run_vb(const Vb& options, const Run& run, Posterior::State& state) {
+  const VbVarianceChoice choice = parse_vb_variances(options.variances, state.model.design.has_entries());
   Run own = run;
-  if (options.variances == "selected") {
-    if (run.form != CoreForm::automatic && run.form != CoreForm::sparse)
+  const auto need = [&](CoreForm form, const char* its_form) {
+    if (run.form != CoreForm::automatic && run.form != form)
       throw InvalidOption(
-          "vb.variances selected is the sparse form of the core, and another form is asked for; use form auto or "
-          "sparse, or vb.variances auto or exact");
-    own.form = CoreForm::sparse;
-  }
-  const std::shared_ptr<GaussianCore> core = build_core(own, state);
+          fmt::format("vb.variances {} belong to the {} form of the core, and another form is asked for; "
+                      "use form auto or {}, or vb.variances auto or exact",
+                      options.variances, its_form, its_form));
+    own.form = form;
+  };
+  if (choice.kind == VbVariances::selected) need(CoreForm::sparse, "sparse");
+  if (choice.kind == VbVariances::estimated) need(CoreForm::matrix_free, "matrix-free");
+  const Estimates estimates = choice.kind == VbVariances::automatic ? Estimates::where_needed : Estimates::never;
+  const std::shared_ptr<GaussianCore> core = build_core(own, choice.method, estimates, state);
   // With the tangent's e_n = beta s_n + g(s_n^2 + v_n) in place of E[log t_n] the bound is that of kl: outer steps
   // refit the variances, inner ones the mean by penalised least squares.
   const SiteRows sites(state.model, state.threads, Smoothing::tangent);
-  KlClimb best = best_kl_climb({"vb", options.max_iterations, options.tolerance, options.starts}, run, *core, sites);
-  best.report.tolerance = options.tolerance;
+  const ClimbOptions climb{"vb", options.max_iterations, options.tolerance, options.starts};
+  const bool exact = core->accuracy() == Accuracy::exact;
+  KlClimb best = exact ? best_kl_climb(climb, run, *core, sites) : climb_double_loop(climb, run, *core, sites);
+  if (exact) best.report.tolerance = options.tolerance;
   best.report.core = std::move(state.report.core);
   state.report = std::move(best.report);
   const LatentPoint mean = std::move(best.end.mean.at);

@@ -1,7 +1,9 @@
 #include "gaussian/core.hpp"
 
+#include "base/overloaded.hpp"
 #include "gaussian/block_weights.hpp"
 #include "gaussian/covariance_core.hpp"
+#include "gaussian/matrix_free_core.hpp"
 #include "gaussian/precision_core.hpp"
 #include "gaussian/sparse_core.hpp"
 #include "gaussmith/errors.hpp"
@@ -111,8 +113,10 @@ namespace {
 
 /// From this many weights on, sparse rows are looked at for what they join.
 constexpr Index many_weights = 300;
-/// Pairs of weights in rows that are worth counting.
+/// Pairs of weights in rows that are worth counting: where the form is asked for, and where it is one among others.
+/// Rows with more, as those of text, fill the factor whatever the order, and finding that out takes longer than a fit.
 constexpr double most_pairs = 4e8;
+constexpr double most_pairs_of_choice = 5e7;
 /// The sparse form is taken where its factorisation takes at most this share of the flops of a dense one: its flops are
 /// slower, and most of them are variances.
 constexpr double worthwhile = 0.05;
@@ -123,7 +127,7 @@ struct SparseShape {
 };
 
 /// For a prior and rows that are sparse; nothing where that is not worth while.
-std::optional<SparseShape> sparse_shape(const Model& model) {
+std::optional<SparseShape> sparse_shape(const Model& model, double limit) {
   const DesignEntries stored = model.design.entries();
   if (!stored.is_sparse() && !stored.identity) return {};
   if (has_dense_covariance(model.prior)) return {};
@@ -135,7 +139,7 @@ std::optional<SparseShape> sparse_shape(const Model& model) {
         pairs += length * length;
       }
     });
-  if (pairs > most_pairs) return {};
+  if (pairs > limit) return {};
   const auto prior = prior_precision(model.prior);
   if (!prior) return {};
   return SparseShape{gram_pattern(prior->precision, sparse_rows(model.design).get()), prior->constraints.rows()};
@@ -146,15 +150,30 @@ bool sparse_form_suits(const Model& model) {
   const auto d = static_cast<double>(model.dimension());
   const auto n = static_cast<double>(model.rows());
   if (model.dimension() < many_weights) return false;
-  const auto shape = sparse_shape(model);
+  const auto shape = sparse_shape(model, most_pairs_of_choice);
   if (!shape || static_cast<double>(shape->pattern.entries()) > worthwhile * d * d / 2.0) return false;
   const double smaller = std::min(n, d);
   return factor_cost(shape->pattern).flops < worthwhile * smaller * smaller * smaller;
 }
 
+/// From this many rows and weights on, dense forms cost 1e11 flops and more a factorisation, 0.5 GB and more, and where
+/// there is a choice, variances are estimated.
+constexpr Index many_on_both_sides = 4000;
+
+/// Whether the prior is one that products need not know more of than a diagonal.
+bool has_diagonal_precision(const Model& model) {
+  return !has_gaussian(model.prior) || independent_variances(model.prior).has_value();
+}
+
+bool estimates_suit(const Model& model) {
+  const DesignEntries stored = model.design.entries();
+  return stored.dense == nullptr && !stored.identity && has_diagonal_precision(model) &&
+         std::min(model.rows(), model.dimension()) >= many_on_both_sides;
+}
+
 }  // namespace
 
-FormChoice choose_form(const Model& model, CoreForm wanted) {
+FormChoice choose_form(const Model& model, CoreForm wanted, Estimates estimates) {
   const Index n = model.rows();
   const Index d = model.dimension();
   if (has_only_precision(model.prior)) {
@@ -170,8 +189,16 @@ FormChoice choose_form(const Model& model, CoreForm wanted) {
           "form: sparse needs independent weights or a sparse prior precision, and a design with entries");
     return {wanted, fmt::format("sparse form, D = {}: asked for", d)};
   }
+  if (wanted == CoreForm::matrix_free) {
+    if (!has_diagonal_precision(model))
+      throw InvalidOption("form: matrix-free needs independent weights, or no Gaussian factor");
+    return {wanted, fmt::format("matrix-free form, D = {}: asked for", d)};
+  }
   if (wanted == CoreForm::automatic && sparse_form_suits(model))
     return {CoreForm::sparse, fmt::format("sparse form: N = {} rows join few of D = {} weights", n, d)};
+  if (wanted == CoreForm::automatic && estimates == Estimates::where_needed && estimates_suit(model))
+    return {CoreForm::matrix_free,
+            fmt::format("matrix-free form: N = {} rows and D = {} weights, both {} or more", n, d, many_on_both_sides)};
   if (!has_gaussian(model.prior)) {
     if (wanted == CoreForm::covariance)
       throw InvalidOption("form: a model without a Gaussian factor has no covariance form; use precision or auto");
@@ -189,15 +216,27 @@ double model_memory(const Model& model) {
   return model.design.bytes() + bytes_of(model.prior) + 8.0 * 4.0 * static_cast<double>(model.rows());
 }
 
-double core_memory(const Model& model, CoreForm form) {
+double core_memory(const Model& model, CoreForm form, const Estimation& estimation) {
   const auto n = static_cast<double>(model.rows());
   const auto d = static_cast<double>(model.dimension());
   const bool dense_prior = has_dense_covariance(model.prior);
   const bool identity = model.design.is_identity();
   double doubles = 60 * (n + d);
+  if (form == CoreForm::matrix_free) {
+    // The root in the estimate, in the law and on the way, and a block of solves.
+    const double columns = std::visit(
+        Overloaded{
+            [&](const ExactVariances&) { return d; },
+            [](const LanczosVariances& method) { return static_cast<double>(method.steps); },
+            [](const ProbedVariances& method) { return static_cast<double>(method.control_steps); },
+            [](const SampledVariances& method) { return static_cast<double>(method.draws + method.control_steps); }},
+        estimation.variances);
+    constexpr double block = 16;
+    return 8 * (doubles + 6.0 * columns * d + block * (8 * d + 4 * n));
+  }
   if (form == CoreForm::sparse) {
     // The factor, a copy that a posterior keeps, and the entries of the inverse in its layout.
-    const auto shape = sparse_shape(model);
+    const auto shape = sparse_shape(model, most_pairs);
     const double entries = shape ? static_cast<double>(shape->pattern.entries()) : 0.5 * d * d;
     const double factor = shape ? factor_cost(shape->pattern).factor_entries : 0.5 * d * d;
     // C, two solves with it, the roots of what is lost and gained, and what is being made of them.
@@ -222,10 +261,12 @@ double core_memory(const Model& model, CoreForm form) {
   return 8 * doubles;
 }
 
-std::unique_ptr<GaussianCore> make_core(const Model& model, CoreForm form, int threads) {
+std::unique_ptr<GaussianCore> make_core(const Model& model, CoreForm form, int threads, const Estimation& estimation) {
   auto geometry = std::make_shared<PriorGeometry>(model.prior, model.design, threads,
                                                   form == CoreForm::precision ? Copies::merged : Copies::apart);
   if (form == CoreForm::sparse) return std::make_unique<SparseCore>(std::move(geometry), model.offset);
+  if (form == CoreForm::matrix_free)
+    return std::make_unique<MatrixFreeCore>(std::move(geometry), model.offset, estimation);
   if (form == CoreForm::precision) return std::make_unique<PrecisionCore>(std::move(geometry), model.offset);
   return std::make_unique<CovarianceCore>(std::move(geometry), model.offset);
 }

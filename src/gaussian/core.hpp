@@ -13,6 +13,7 @@
 #include "gaussian/sequential_gaussian.hpp"
 #include "gaussian/site_form.hpp"
 #include "gaussmith/infer.hpp"
+#include "linalg/variance_estimators.hpp"
 #include "model/prior.hpp"
 
 #include <memory>
@@ -32,11 +33,25 @@ enum class Accuracy {
 struct SolveGoal {
   const LatentPoint* start = nullptr;  ///< Where an iteration may begin.
   double tolerance = 0.0;              ///< In posterior standard deviations; 0 for as good as can be.
+  double reduction = 0.0;              ///< The share of what the start leaves that may be left.
 };
 
 struct LogDeterminant {
   double value = 0.0;
   double standard_error = 0.0;  ///< Of an estimate by probing, otherwise 0.
+};
+
+/// What estimated variances are uncertain by: root-mean-square of their relative errors; 0 where they are exact.
+struct VarianceErrors {
+  double rows = 0.0;
+  double weights = 0.0;
+  bool solved = true;  ///< Whether every solve on the way came to its end.
+};
+
+/// How a core that only multiplies comes by its variances; a seed fixes all that is random.
+struct Estimation {
+  VarianceMethod variances = ExactVariances{};
+  std::uint64_t seed = 1;
 };
 
 class GaussianCore {
@@ -69,6 +84,10 @@ class GaussianCore {
   // --- Moments of q
 
   [[nodiscard]] virtual Accuracy accuracy() const { return Accuracy::exact; }
+  /// Whether variances are on the way to others, so that estimates of them may be rough; from the next sites on.
+  virtual void set_draft(bool /*draft*/) {}
+  /// At the sites; may cost as much as the variances.
+  [[nodiscard]] virtual VarianceErrors variance_errors() { return {}; }
   /// The mean of q.
   [[nodiscard]] LatentPoint mean(const SolveGoal& goal = {}) const { return mean(sites_.shift, goal); }
   /// The mean that q would have with these shifts.
@@ -80,6 +99,8 @@ class GaussianCore {
   [[nodiscard]] RowMarginals marginals(const LatentPoint& at);
   /// 1/2 log|I + K T|; without a Gaussian factor 1/2 log|H'T H| - D/2 log 2 pi.
   [[nodiscard]] virtual LogDeterminant half_log_det() const = 0;
+  /// What that is at most, where an estimate of it is dear.
+  [[nodiscard]] virtual double largest_half_log_det() const { return half_log_det().value; }
   /// V x.
   [[nodiscard]] virtual Vector covariance_times(const Vector& x) const = 0;
   /// Updates of one site at a time, starting from the sites and this mean; null where the form has none.
@@ -151,15 +172,19 @@ struct FormChoice {
   CoreForm form;
   std::string reason;
 };
-[[nodiscard]] FormChoice choose_form(const Model& model, CoreForm wanted);
+/// Whether a choice of its own may be a form that estimates variances.
+enum class Estimates { never, where_needed };
+[[nodiscard]] FormChoice choose_form(const Model& model, CoreForm wanted, Estimates estimates = Estimates::never);
 
 /// Bytes of a model's numbers.
 [[nodiscard]] double model_memory(const Model& model);
 
-/// Bytes that a core of this form takes beyond the model while an engine runs, to within a factor of about 1.5.
-[[nodiscard]] double core_memory(const Model& model, CoreForm form);
+/// Bytes that a core of this form takes beyond the model while an engine runs, to within a factor of about 1.5. The
+/// matrix-free form depends on where its variances come from.
+[[nodiscard]] double core_memory(const Model& model, CoreForm form, const Estimation& estimation = {});
 
 /// The core of a model.
-[[nodiscard]] std::unique_ptr<GaussianCore> make_core(const Model& model, CoreForm form, int threads);
+[[nodiscard]] std::unique_ptr<GaussianCore> make_core(const Model& model, CoreForm form, int threads,
+                                                      const Estimation& estimation = {});
 
 }  // namespace gaussmith

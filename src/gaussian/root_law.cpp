@@ -2,13 +2,33 @@
 
 #include "model/prior.hpp"
 
+#include <numeric>
 #include <utility>
+#include <vector>
 
 namespace gaussmith {
+
+namespace {
+
+/// The share of entries from which on a root is faster as a dense matrix.
+constexpr double densely_filled = 0.3;
+
+Design some_rows(const Design& rows, Index begin, Index end) {
+  if (begin == 0 && end == rows.rows()) return rows;
+  std::vector<Index> chosen(static_cast<std::size_t>(end - begin));
+  std::iota(chosen.begin(), chosen.end(), begin);
+  return rows.select(chosen);
+}
+
+}  // namespace
 
 RootLaw::RootLaw(const std::shared_ptr<PriorGeometry>& geometry, CovarianceRoot covariance, Vector coordinates)
     : PosteriorLaw(geometry), covariance_(std::move(covariance)), coordinates_(std::move(coordinates)) {
   if (covariance_.whitened || process_of(geometry->prior()) != nullptr) geometry->whiten();
+  const auto size = static_cast<double>(covariance_.root.rows()) * static_cast<double>(covariance_.root.cols());
+  const bool dense = static_cast<double>(covariance_.root.nonZeros()) > densely_filled * size;
+  if (dense && !covariance_.whitened && covariance_.complement.size() == 0 && process_of(geometry->prior()) == nullptr)
+    transposed_root_ = Matrix(covariance_.root.transpose());
 }
 
 WhitenedBlock RootLaw::rows_at(const NewPoints& points, Index begin, Index end) const {
@@ -30,6 +50,12 @@ void RootLaw::predict(const NewPoints& points, Index begin, Index end, Vector& m
           covariance_.scale * covariance_.scale *
           (1.0 - covariance_.complement.middleCols(begin, end - begin).colwise().squaredNorm().transpose().array())
               .max(0.0);
+    return;
+  }
+  if (rows_of_weights && transposed_root_.size() > 0) {
+    const Design rows = some_rows(rows_of_weights->rows, begin, end);
+    mean = rows.times(coordinates_);
+    variance = rows.times(transposed_root_).rowwise().squaredNorm();
     return;
   }
   const WhitenedBlock block = rows_at(points, begin, end);

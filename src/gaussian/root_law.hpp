@@ -17,7 +17,9 @@ class RootLaw final : public PosteriorLaw {
   [[nodiscard]] const Vector& coordinates() const { return coordinates_; }
 
   using PosteriorLaw::predict;
-  [[nodiscard]] Index numbers_per_point() const override { return covariance_.root.cols(); }
+  [[nodiscard]] Index numbers_per_point() const override {
+    return transposed_root_.size() > 0 ? transposed_root_.cols() : covariance_.root.cols();
+  }
   void predict(const NewPoints& points, Index begin, Index end, Vector& mean, Vector& variance) const override;
   [[nodiscard]] Matrix joint_covariance(const NewPoints& points) const override;
   void describe(FittedGaussian& out) const override;
@@ -30,6 +32,7 @@ class RootLaw final : public PosteriorLaw {
 
   CovarianceRoot covariance_;
   Vector coordinates_;
+  Matrix transposed_root_;  // Where the root is nearly dense and rows of weights are all that is asked: D rows.
 };
 
 }  // namespace gaussmith

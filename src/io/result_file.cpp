@@ -213,11 +213,18 @@ std::string result_json(const Posterior& posterior, const ResultContent& content
   out["version"] = std::string(version);
   out["log_evidence"] = posterior.log_evidence().value;
   out["evidence_kind"] = std::string(to_string(posterior.log_evidence().kind));
+  if (posterior.log_evidence().standard_error) {
+    out["log_evidence_se"] = *posterior.log_evidence().standard_error;
+  }
   out["converged"] = report.converged() && learned;
   out["iterations"] = report.iterations;
   out["seconds"] = content.seconds.value_or(report.seconds);
   out["weights"] = usable ? moments(integrated != nullptr ? integrated->weights : posterior.weights()) : Json();
   out["latent"] = usable ? moments(integrated != nullptr ? integrated->latent : posterior.latent()) : Json();
+  if (usable && report.latent_estimate_error > 0.0) {
+    out["weights"]["variance_error"] = report.weights_estimate_error;
+    out["latent"]["variance_error"] = report.latent_estimate_error;
+  }
   out["parameters"] = parameters(posterior, all);
   out["gradient"] = usable ? gradient(posterior, all) : Json();
   if (content.prediction != nullptr) {

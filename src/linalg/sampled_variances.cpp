@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace gaussmith {
 
@@ -70,6 +71,9 @@ void estimate_by_draws(VarianceSolver& solver, const SampledVariances& method, c
     throw InvalidOption(fmt::format("variances by draws: {} draws; at least 2 are needed", method.draws));
   SquaredDraws rows(options.rows ? solver.known_rows() : Vector(), method.draws, options.seed);
   SquaredDraws weights(options.weights ? solver.known_weights() : Vector(), method.draws, options.seed);
+  const Index known_columns = solver.root().cols();
+  out.root.resize(system.dimension, known_columns + method.draws);
+  out.root.leftCols(known_columns) = solver.root();
   Random random(options.seed);
   for (Index begin = 0; begin < method.draws; begin += solved_at_once) {
     Matrix noise(system.root_columns, std::min<Index>(solved_at_once, method.draws - begin));
@@ -80,6 +84,7 @@ void estimate_by_draws(VarianceSolver& solver, const SampledVariances& method, c
     const Matrix rest = solver.solve(right, known) - known;
     if (options.rows) rows.add(system.rows_times(rest));
     if (options.weights) weights.add(rest);
+    out.root.middleCols(known_columns + begin, rest.cols()) = rest / std::sqrt(static_cast<double>(method.draws));
   }
   if (options.rows) {
     out.rows = rows.values();

@@ -99,7 +99,9 @@ VarianceEstimate estimate_variances(const PrecisionSystem& system, const Varianc
   if (std::holds_alternative<ExactVariances>(method)) {
     Matrix root = exact_root(system);
     if (root.cols() < system.dimension) out.solves = ConjugateGradientEnd::not_positive;
-    set_known(VarianceSolver(system, options, std::move(root), out));
+    const VarianceSolver solver(system, options, std::move(root), out);
+    set_known(solver);
+    out.root = solver.root();
     out.kind = VarianceKind::exact;
     out.products = static_cast<int>((system.dimension + solved_at_once - 1) / solved_at_once);
   } else if (const auto* const lanczos = std::get_if<LanczosVariances>(&method)) {
@@ -109,14 +111,19 @@ VarianceEstimate estimate_variances(const PrecisionSystem& system, const Varianc
     VarianceSolver solver = krylov(lanczos->steps);
     set_known(solver);
     out.kind = VarianceKind::from_below;
-    check_known(solver, *lanczos, options, out);
+    if (options.errors) check_known(solver, *lanczos, options, out);
+    out.root = solver.root();
   } else if (const auto* const probed = std::get_if<ProbedVariances>(&method)) {
     VarianceSolver solver = krylov(probed->control_steps);
     estimate_by_probes(solver, *probed, options, out);
+    out.root = solver.root();
   } else {
     const auto& sampled = std::get<SampledVariances>(method);
     VarianceSolver solver = krylov(sampled.control_steps);
-    estimate_by_draws(solver, sampled, options, out);
+    if (sampled.control_steps == 0)
+      estimate_by_conditioned_draws(solver, sampled, options, out);
+    else
+      estimate_by_draws(solver, sampled, options, out);
   }
   if (out.kind != VarianceKind::exact)
     for (double* const error : {&out.rows_error, &out.weights_error})

@@ -22,6 +22,12 @@ struct PrecisionSystem {
   LinearMap rows_transposed_times = {};  ///< H'X.
   Index root_columns = 0;                ///< Of F below.
   LinearMap root_times = {};  ///< F X for any F with F F' = A, as [H'diag(tau)^1/2, Q^1/2]. Needed by draws alone.
+  /// What draws make the most of: whether the diagonal is that of A to rounding; tau where the first columns of F are
+  /// H'diag(tau)^1/2; and rows with one entry alone, `single_scale` at weight `single_weight` (-1: other rows).
+  bool exact_diagonal = false;
+  Vector row_precision = {};
+  std::vector<Index> single_weight = {};
+  Vector single_scale = {};
 };
 
 /// The D x D matrix from D products and its Cholesky factor. For tests, and where D is small after all.
@@ -52,6 +58,11 @@ struct ProbedVariances {
 /// v_n = E (h_n'w)^2 for w = A^-1 F e, e standard normal (perturb-and-MAP). Of w, only the part that Lanczos' W W' does
 /// not know is drawn, w - W W'F e; the rest is added as it is. So the standard error is sqrt(2 / draws) times the part
 /// that `control_steps` leave. Unbiased and positive, one solve a draw for all rows and weights.
+///
+/// Without control steps, draws are used for what is not known otherwise (conditioned_variances.cpp): the variance of a
+/// weight given all others is 1 / A_jj, so that only its conditional mean is drawn; and of the two numbers
+/// tau^1/2 h'w and e - tau^1/2 h'w, uncorrelated with variances s = tau v and 1 - s, both are. Here e are random signs.
+/// That is better wherever weights are not strongly correlated, as those of text are not.
 struct SampledVariances {
   int draws = 64;
   int control_steps = 20;
@@ -65,6 +76,9 @@ struct VarianceOptions {
   std::uint64_t seed = 1;
   double reduction = 1e-8;    ///< Of the residuals of solves; see ConjugateGradientOptions.
   int max_iterations = 1000;  ///< Of a solve.
+  bool errors = true;         ///< Whether errors are wanted, which may cost solves of their own.
+  /// The root of an earlier estimate for a similar system, by the same method and seed: where solves begin.
+  const Matrix* start = nullptr;
 };
 
 /// What an estimate is, whatever its error.
@@ -81,6 +95,8 @@ struct VarianceEstimate {
   /// probability of 95 % or more over seeds. Where solves did not converge, their own error is not in it.
   double rows_error = 0.0;
   double weights_error = 0.0;
+  /// R with R R' about A^-1, D rows: what Lanczos knows, or the draws. Empty for a method without one.
+  Matrix root;
   VarianceKind kind = VarianceKind::estimate;
   ConjugateGradientEnd solves = ConjugateGradientEnd::converged;  ///< The worst of all solves.
   int products = 0;                                               ///< With A, a block counted once.

@@ -32,8 +32,7 @@ Matrix VarianceSolver::known(const Matrix& b) const {
   return root_ * (root_.transpose() * b).eval();
 }
 
-Matrix VarianceSolver::solve(const Matrix& b, const Matrix& known_solution) {
-  const Matrix start = root_.cols() > 0 ? known_solution : Matrix();
+Matrix VarianceSolver::solve(const Matrix& b, const Matrix& start) {
   ConjugateGradientResult solved = conjugate_gradients(system_.times, b, options_, system_.preconditioner, start);
   out_.products += solved.iterations + (start.size() > 0 ? 1 : 0);
   out_.solves = std::max(out_.solves, solved.end);

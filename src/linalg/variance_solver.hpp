@@ -23,8 +23,10 @@ class VarianceSolver {
   [[nodiscard]] Vector known_weights() const;
   /// W W'B.
   [[nodiscard]] Matrix known(const Matrix& b) const;
-  /// A^-1 B, from known(B) on.
-  [[nodiscard]] Matrix solve(const Matrix& b, const Matrix& known_solution);
+  /// W.
+  [[nodiscard]] const Matrix& root() const { return root_; }
+  /// A^-1 B, from `start` on where that is not empty.
+  [[nodiscard]] Matrix solve(const Matrix& b, const Matrix& start);
 
  private:
   const PrecisionSystem& system_;
@@ -37,6 +39,9 @@ void estimate_by_probes(VarianceSolver& solver, const ProbedVariances& method, c
                         VarianceEstimate& out);
 void estimate_by_draws(VarianceSolver& solver, const SampledVariances& method, const VarianceOptions& options,
                        VarianceEstimate& out);
+/// The same without control steps.
+void estimate_by_conditioned_draws(VarianceSolver& solver, const SampledVariances& method,
+                                   const VarianceOptions& options, VarianceEstimate& out);
 /// The error of rows and weights that are known(B) alone, from exact ones at some of them.
 void check_known(VarianceSolver& solver, const LanczosVariances& method, const VarianceOptions& options,
                  VarianceEstimate& out);

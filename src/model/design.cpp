@@ -114,6 +114,12 @@ Vector Design::gram_times(const Vector& weights, const Vector& x, Vector& hx, in
   return out;
 }
 
+Matrix Design::gram_times(const Vector& weights, const Matrix& x, int threads) const {
+  Matrix out(cols(), x.cols());
+  storage_->block_gram_times(weights, x, out, threads);
+  return out;
+}
+
 Matrix Design::gram(const Vector& weights, int threads) const { return storage_->gram(weights, threads); }
 Matrix Design::outer(const Vector& weights, int threads) const { return storage_->outer(weights, threads); }
 Vector Design::column_squares(const Vector& weights, int threads) const {

@@ -3,6 +3,7 @@
 
 #include "base/parallel_blocks.hpp"
 #include "model/design_storage.hpp"
+#include "model/sparse_panels.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -20,6 +21,8 @@ constexpr Index most_parts = 8;
 /// blocks.
 constexpr double dense_advantage = 40.0;
 constexpr Index dense_rows_at_once = 1024;
+/// From this many vectors on they are multiplied side by side.
+constexpr Index fewest_side_by_side = 3;
 /// Columns of a Gram matrix that make one block of work.
 constexpr Index gram_tiles = 8;
 
@@ -61,6 +64,10 @@ class SparseStorage final : public Design::Storage {
   }
 
   void times(ConstMatrixView x, MatrixView out, int threads) const override {
+    if (x.cols() >= fewest_side_by_side) {
+      panel_times(h_, x, out, threads);
+      return;
+    }
     parallel_blocks(h_.rows(), rows_at_once, threads, [&](Index begin, Index end) {
       for (Index k = 0; k < x.cols(); ++k)
         for (Index n = begin; n < end; ++n) {
@@ -72,6 +79,10 @@ class SparseStorage final : public Design::Storage {
   }
 
   void transposed_times(ConstMatrixView x, MatrixView out, int threads) const override {
+    if (x.cols() >= fewest_side_by_side) {
+      panel_transposed_times(h_, x, out, threads);
+      return;
+    }
     for (Index k = 0; k < x.cols(); ++k)
       out.col(k) = sum_over_rows(threads, [&](Index n, Eigen::Ref<Vector> sum) {
         const double factor = x(n, k);
@@ -88,6 +99,10 @@ class SparseStorage final : public Design::Storage {
       const double factor = weights(n) * product;
       for (Entry it(h_, n); it; ++it) sum(it.col()) += factor * it.value();
     });
+  }
+
+  void block_gram_times(const Vector& weights, ConstMatrixView x, MatrixView out, int threads) const override {
+    panel_gram_times(h_, weights, x, out, threads);
   }
 
   [[nodiscard]] Matrix gram(const Vector& weights, int threads) const override {
@@ -192,16 +207,21 @@ class SparseStorage final : public Design::Storage {
   /// sum over n of what row(n, sum) adds: D numbers.
   template <class Row>
   [[nodiscard]] Vector sum_over_rows(int threads, const Row& row) const {
-    const Index parts = std::clamp<Index>(h_.nonZeros() / std::max(entries_per_part, h_.cols()), 1, most_parts);
-    const Index block = std::max<Index>(1, (h_.rows() + parts - 1) / parts);
-    Matrix sums = Matrix::Zero(h_.cols(), parts);
+    const Index count = parts();
+    const Index block = std::max<Index>(1, (h_.rows() + count - 1) / count);
+    Matrix sums = Matrix::Zero(h_.cols(), count);
     parallel_blocks(h_.rows(), block, threads, [&](Index begin, Index end) {
       Eigen::Ref<Vector> sum = sums.col(begin / block);
       for (Index n = begin; n < end; ++n) row(n, sum);
     });
     Vector out = sums.col(0);
-    for (Index p = 1; p < parts; ++p) out += sums.col(p);
+    for (Index p = 1; p < count; ++p) out += sums.col(p);
     return out;
+  }
+
+  /// Partial sums over rows.
+  [[nodiscard]] Index parts() const {
+    return std::clamp<Index>(h_.nonZeros() / std::max(entries_per_part, h_.cols()), 1, most_parts);
   }
 
   void add_dense_gram(const Vector& weights, Matrix& out) const {

@@ -31,6 +31,13 @@ class Design::Storage {
     times(x, hx, threads);
     transposed_times(weights.cwiseProduct(hx), out, threads);
   }
+  /// out := H'(weights o H x) for blocks of vectors.
+  virtual void block_gram_times(const Vector& weights, ConstMatrixView x, MatrixView out, int threads) const {
+    Matrix hx(rows(), x.cols());
+    times(x, hx, threads);
+    hx.array().colwise() *= weights.array();
+    transposed_times(hx, out, threads);
+  }
   [[nodiscard]] virtual Matrix gram(const Vector& weights, int threads) const = 0;
   [[nodiscard]] virtual Matrix outer(const Vector& weights, int threads) const = 0;
   [[nodiscard]] virtual Vector column_squares(const Vector& weights, int threads) const = 0;

