@@ -132,21 +132,23 @@ PrecisionSystem MatrixFreeCore::system() const {
   return out;
 }
 
-VarianceEstimate MatrixFreeCore::run_estimator(bool errors) const {
+VarianceOptions MatrixFreeCore::estimator_options() const {
   VarianceOptions options;
   options.seed = estimation_.seed;
-  options.errors = errors;
   options.max_iterations = most_iterations;
+  return options;
+}
+
+const VarianceEstimate& MatrixFreeCore::estimate() const {
+  if (estimate_) return *estimate_;
+  VarianceOptions options = estimator_options();
+  options.errors = false;
   if (std::holds_alternative<SampledVariances>(estimation_.variances)) {
     // Drafts are where better ones begin, the first of them far from the last.
     options.reduction = !draft_ ? drawn_reduction : last_root_.size() > 0 ? draft_reduction : first_reduction;
     if (last_root_.size() > 0) options.start = &last_root_;
   }
-  return estimate_variances(system(), estimation_.variances, options);
-}
-
-const VarianceEstimate& MatrixFreeCore::estimate() const {
-  if (!estimate_) estimate_ = run_estimator(false);
+  estimate_ = estimate_variances(system(), estimation_.variances, options);
   return *estimate_;
 }
 
@@ -174,7 +176,11 @@ Accuracy MatrixFreeCore::accuracy() const {
 VarianceErrors MatrixFreeCore::variance_errors() {
   if (is_exact(estimation_.variances)) return {};
   if (std::holds_alternative<LanczosVariances>(estimation_.variances) && !checked_) {
-    estimate_ = run_estimator(true);
+    const Matrix root = estimate().root;
+    VarianceOptions options = estimator_options();
+    options.reduction = drawn_reduction;
+    options.start = &root;
+    estimate_ = estimate_variances(system(), estimation_.variances, options);
     checked_ = true;
   }
   return {estimate().rows_error, estimate().weights_error,
@@ -194,15 +200,17 @@ LatentPoint MatrixFreeCore::mean(const Vector& shift, const SolveGoal& goal) con
   options.reduction = std::max(goal.reduction, finest_reduction);
   options.residual_square = goal.tolerance * goal.tolerance;
   if (goal.start == nullptr) return point(solve(b, options));
-  // The reduction is that of what the start leaves.
+  // The reduction is that of what the start leaves. A start that is good enough is improved all the same: the step
+  // tells how good it is.
   b -= times(goal.start->coordinates);
+  options.residual_square = std::min(options.residual_square, 0.25 * b.cwiseAbs2().cwiseQuotient(diagonal_).sum());
   return point(goal.start->coordinates + solve(b, options));
 }
 
 Vector MatrixFreeCore::solve(const Vector& b, const ConjugateGradientOptions& options) const {
   ConjugateGradientResult solved = conjugate_gradients(product(), b, options, diagonal_preconditioner(diagonal_));
   solved_ = solved.end == ConjugateGradientEnd::converged;
-  return std::move(solved.solution);
+  return solved.solution;
 }
 
 double MatrixFreeCore::largest_half_log_det() const {

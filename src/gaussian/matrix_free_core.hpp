@@ -45,7 +45,7 @@ class MatrixFreeCore final : public GaussianCore {
   [[nodiscard]] LinearMap product() const;
   [[nodiscard]] Vector solve(const Vector& b, const ConjugateGradientOptions& options) const;
   [[nodiscard]] PrecisionSystem system() const;
-  [[nodiscard]] VarianceEstimate run_estimator(bool errors) const;
+  [[nodiscard]] VarianceOptions estimator_options() const;
   /// The variances at the present precisions, and what they were made of.
   [[nodiscard]] const VarianceEstimate& estimate() const;
   /// log|Q|, or what stands for it without a Gaussian factor.

@@ -108,7 +108,8 @@ VarianceEstimate estimate_variances(const PrecisionSystem& system, const Varianc
     if (lanczos->steps < 1 || lanczos->checks < 2)
       throw InvalidOption(fmt::format("variances by Lanczos: {} steps and {} checks; at least 1 and 2 are needed",
                                       lanczos->steps, lanczos->checks));
-    VarianceSolver solver = krylov(lanczos->steps);
+    VarianceSolver solver =
+        options.start ? VarianceSolver(system, options, *options.start, out) : krylov(lanczos->steps);
     set_known(solver);
     out.kind = VarianceKind::from_below;
     if (options.errors) check_known(solver, *lanczos, options, out);

@@ -77,7 +77,8 @@ struct VarianceOptions {
   double reduction = 1e-8;    ///< Of the residuals of solves; see ConjugateGradientOptions.
   int max_iterations = 1000;  ///< Of a solve.
   bool errors = true;         ///< Whether errors are wanted, which may cost solves of their own.
-  /// The root of an earlier estimate for a similar system, by the same method and seed: where solves begin.
+  /// The root of an earlier estimate by the same method and seed. Of draws, for a similar system: where solves begin.
+  /// Of Lanczos, for the same system, whose errors were not wanted then.
   const Matrix* start = nullptr;
 };
 
