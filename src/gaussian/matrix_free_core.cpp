@@ -24,6 +24,8 @@ constexpr int most_iterations = 5000;
 constexpr double drawn_reduction = 1e-3;
 constexpr double draft_reduction = 0.01;
 constexpr double first_reduction = 0.1;
+/// The share of Lanczos' steps that drafts take is one in so many.
+constexpr int draft_steps = 4;
 constexpr int determinant_probes = 16;
 constexpr double determinant_tolerance = 1e-4;
 /// Vectors of random signs for the diagonal of an operator.
@@ -148,7 +150,10 @@ const VarianceEstimate& MatrixFreeCore::estimate() const {
     options.reduction = !draft_ ? drawn_reduction : last_root_.size() > 0 ? draft_reduction : first_reduction;
     if (last_root_.size() > 0) options.start = &last_root_;
   }
-  estimate_ = estimate_variances(system(), estimation_.variances, options);
+  VarianceMethod method = estimation_.variances;
+  if (auto* const lanczos = std::get_if<LanczosVariances>(&method); lanczos != nullptr && draft_)
+    lanczos->steps = std::max(1, lanczos->steps / draft_steps);
+  estimate_ = estimate_variances(system(), method, options);
   return *estimate_;
 }
 
