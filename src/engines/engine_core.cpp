@@ -10,6 +10,13 @@
 
 namespace gaussmith {
 
+namespace {
+
+/// How much a residual, in standard deviations, may change variances.
+constexpr double undone_share = 3.0;
+
+}  // namespace
+
 std::string memory_way_out(const Model& model, CoreForm form) {
   if (form == CoreForm::covariance)
     return fmt::format("it grows with the square of the {} rows: take fewer of them", model.rows());
@@ -23,6 +30,9 @@ std::string memory_way_out(const Model& model, CoreForm form) {
 }
 
 std::shared_ptr<GaussianCore> build_core(const Run& run, Posterior::State& state) {
+  if (run.form == CoreForm::matrix_free)
+    throw InvalidOption(
+        fmt::format("form: matrix-free serves vb and laplace; {} needs another, or auto", name_of(state.method)));
   return build_core(run, ExactVariances{}, Estimates::never, state);
 }
 
@@ -47,8 +57,11 @@ void end_in_site_form(GaussianCore& core, const SiteRows& sites, const SiteFormE
 
   Report& report = state.report;
   const VarianceErrors estimated = core.variance_errors();
-  report.latent_estimate_error = estimated.rows;
-  report.weights_estimate_error = estimated.weights;
+  if (core.accuracy() != Accuracy::exact) {
+    // What the search left undone moves variances, too.
+    report.latent_estimate_error = std::hypot(estimated.rows, undone_share * report.residual);
+    report.weights_estimate_error = std::hypot(estimated.weights, undone_share * report.residual);
+  }
   if (!estimated.solved && report.converged()) {
     report.status = Status::inaccurate;
     report.message =
@@ -57,13 +70,18 @@ void end_in_site_form(GaussianCore& core, const SiteRows& sites, const SiteFormE
   }
   const RoundingError rounding = core.rounding_error(end.mean);
   judge_rounding(rounding, end.no_step_helps, report);
-  state.gradient_error = rounding.gradient;
+  state.gradient_error =
+      rounding.gradient + 0.5 * estimated.rows * core.sites().precision.cwiseProduct(state.rows().variance).norm();
   state.log_evidence =
       make_evidence(end.log_evidence, core, evidence_kind(end.method, core.accuracy(), sites, report.converged()));
+  // Residuals of estimates are those of all rows together.
+  const double rows_together = std::sqrt(static_cast<double>(sites.rows()));
+  const double left = core.accuracy() == Accuracy::exact ? report.residual : report.residual / rows_together;
   const double parts = std::abs(core.half_log_det().value) + 0.5 * std::abs(core.inner(end.mean, end.mean));
   state.log_evidence.numerical_error =
       rounding.log_evidence +
-      summation_error(sites, end.mean.eta, parts + std::abs(end.log_evidence), report.residual, end.quadrature);
+      summation_error(sites, end.mean.eta, parts + std::abs(end.log_evidence), left, end.quadrature) +
+      core.half_log_det().unsettled;
 }
 
 }  // namespace gaussmith

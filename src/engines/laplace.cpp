@@ -4,6 +4,7 @@
 #include "engines/curvature_gradient.hpp"
 #include "engines/engine_core.hpp"
 #include "engines/positive_weights.hpp"
+#include "engines/variance_choice.hpp"
 #include "gaussmith/errors.hpp"
 #include "gaussmith/random.hpp"
 #include "model/site_rows.hpp"
@@ -41,9 +42,6 @@ constexpr double largest_last_step = 1e-4;
 /// larger ones; at one the matrix is H'H, which is singular only where rows leave weights open.
 constexpr double smallest_raise = 1e-10;
 constexpr double raise_factor = 100.0;
-
-/// Draws for the variances of the matrix-free form.
-constexpr int default_draws = 64;
 
 /// The log joint along with the point it belongs to: sum log t - 1/2 |u|^2.
 struct ModeAscent {
@@ -272,7 +270,7 @@ void check_laplace(const Model& model) {
 
 void run_laplace(const Laplace& options, const Run& run, Posterior::State& state) {
   const std::shared_ptr<GaussianCore> core =
-      build_core(run, SampledVariances{.draws = default_draws, .control_steps = 0}, Estimates::where_needed, state);
+      build_core(run, default_estimate(state.model.design.has_entries()), Estimates::where_needed, state);
   const SiteRows sites(state.model, state.threads);
   state.report.tolerance = options.tolerance;
   ModeSearch search(*core, sites, options, run, state.report);

@@ -2,8 +2,8 @@
 
 #include "engines/engine_core.hpp"
 #include "engines/explicit_gradient.hpp"
+#include "engines/variance_choice.hpp"
 #include "engines/vb_double_loop.hpp"
-#include "engines/vb_variances.hpp"
 #include "gaussmith/errors.hpp"
 #include "model/tangent_sites.hpp"
 

@@ -15,7 +15,9 @@ namespace gaussmith {
 namespace {
 
 /// What estimated variances are worth: tangents and means are not found to less, in posterior standard deviations.
-constexpr double finest_goal = 0.01;
+constexpr double coarsest_goal = 0.01;
+/// Where they are better than usual, to this share of their error.
+constexpr double goal_share = 0.05;
 /// The mean is found to this share of that.
 constexpr double mean_share = 0.1;
 constexpr int most_mean_steps = 50;
@@ -33,7 +35,7 @@ class DoubleLoop {
         core_(core),
         sites_(sites),
         progress_(run.progress, &done_.report.history),
-        goal_(std::max(options.tolerance, finest_goal)) {}
+        goal_(std::max(options.tolerance, coarsest_goal)) {}
 
   KlClimb climb(const Posterior* warm) {
     core_.set_draft(true);
@@ -43,7 +45,9 @@ class DoubleLoop {
       follow_with_tangents();
     } while (proceed());
     KlPoint& end = done_.end;
+    core_.set_draft(false);
     core_.restore(end.sites());
+    end.variance = core_.variances();
     end.bound += core_.largest_half_log_det() - core_.half_log_det().value;
     return std::move(done_);
   }
@@ -87,20 +91,33 @@ class DoubleLoop {
     end.residual = last_residual_;
     // Noise of the estimates may lead round in circles, which shorter steps end.
     if (end.residual > slow * last) step_ = std::max(shortest_step, 0.5 * step_);
-    variance_ = (variance_.array().log() * (1.0 - step_) + end.variance.array().log() * step_).exp();
-    if (step_ < 1.0) now_ = smoothed_point(core_, sites_, variance_, std::move(now_.at));
+    if (step_ == 1.0) {
+      variance_ = end.variance;
+      return;
+    }
+    // A row without entries has no variance.
+    for (Index n = 0; n < variance_.size(); ++n)
+      if (end.variance(n) > 0.0 && variance_(n) > 0.0)
+        variance_(n) = std::exp((1.0 - step_) * std::log(variance_(n)) + step_ * std::log(end.variance(n)));
+      else
+        variance_(n) = end.variance(n);
+    now_ = smoothed_point(core_, sites_, variance_, std::move(now_.at));
   }
 
   bool proceed() {
     Report& report = done_.report;
     ++report.iterations;
     report.residual = done_.end.residual;
+    if (report.residual <= goal_ && !draft_)
+      goal_ = std::clamp(goal_share * core_.variance_errors().rows, options_.tolerance, goal_);
     report.tolerance = goal_;
     const bool draft = std::exchange(draft_, draft_ && report.residual > draft_share * goal_);
     core_.set_draft(draft_);
     const Next next = progress_.tell({report.iterations, done_.end.bound, report.residual, "variances"});
     if (report.residual <= goal_ && !draft) {
       report.local_optimum = !sites_.all(&SiteTraits::log_concave);
+      if (report.local_optimum && options_.starts > 1)
+        report.notes.emplace_back("estimated variances: one start, although the bound may have several optima");
       return finish(Status::converged, "the bound's optimum as far as estimated variances tell it");
     }
     if (next == Next::accept) return finish(Status::stopped, "stopped by the caller before the bound's optimum");

@@ -167,7 +167,10 @@ bool has_diagonal_precision(const Model& model) {
 
 bool estimates_suit(const Model& model) {
   const DesignEntries stored = model.design.entries();
-  return stored.dense == nullptr && !stored.identity && has_diagonal_precision(model) &&
+  // Other sites may have negative precisions, or want several starts.
+  const bool concave = std::all_of(model.sites.begin(), model.sites.end(),
+                                   [](const Sites& block) { return block->traits().log_concave; });
+  return concave && stored.dense == nullptr && !stored.identity && has_diagonal_precision(model) &&
          std::min(model.rows(), model.dimension()) >= many_on_both_sides;
 }
 

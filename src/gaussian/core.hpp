@@ -39,6 +39,8 @@ struct SolveGoal {
 struct LogDeterminant {
   double value = 0.0;
   double standard_error = 0.0;  ///< Of an estimate by probing, otherwise 0.
+  double unsettled = 0.0;       ///< What iterations that were cut short may leave in it.
+  bool exists = true;           ///< Whether the matrix showed itself as positive definite.
 };
 
 /// What estimated variances are uncertain by: root-mean-square of their relative errors; 0 where they are exact.
@@ -84,7 +86,8 @@ class GaussianCore {
   // --- Moments of q
 
   [[nodiscard]] virtual Accuracy accuracy() const { return Accuracy::exact; }
-  /// Whether variances are on the way to others, so that estimates of them may be rough; from the next sites on.
+  /// Whether variances are on the way to others, so that estimates of them may be rough. Those of a draft are forgotten
+  /// where it ends.
   virtual void set_draft(bool /*draft*/) {}
   /// At the sites; may cost as much as the variances.
   [[nodiscard]] virtual VarianceErrors variance_errors() { return {}; }
@@ -149,6 +152,8 @@ class GaussianCore {
   [[nodiscard]] Vector shift_rounding(const LatentPoint& at);
   /// The size of K_nn's terms: (sum_j |H_nj| sd_j)^2 for weights that are not independent, else K_nn itself.
   [[nodiscard]] const Vector& covariance_sizes();
+
+  void forget_variances() { variances_.reset(); }
 
   std::shared_ptr<PriorGeometry> geometry_;
   Vector prior_mean_;

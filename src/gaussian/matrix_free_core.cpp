@@ -20,14 +20,18 @@ namespace {
 /// Residuals, in posterior standard deviations, of solves that have to be as good as can be, beside their right side.
 constexpr double finest_reduction = 1e-13;
 constexpr int most_iterations = 5000;
-/// Solves for random numbers need no more than their own error.
+/// Solves for draws need no more than the error of a draw, in the direction that they know least.
+constexpr double drawn_error = 0.3;
 constexpr double drawn_reduction = 1e-3;
+constexpr double finest_drawn_reduction = 1e-8;
 constexpr double draft_reduction = 0.01;
 constexpr double first_reduction = 0.1;
 /// The share of Lanczos' steps that drafts take is one in so many.
 constexpr int draft_steps = 4;
 constexpr int determinant_probes = 16;
-constexpr double determinant_tolerance = 1e-4;
+constexpr double determinant_tolerance = 1e-5;
+/// Up to this many weights, determinants are exact: D products and a dense factorisation.
+constexpr Index few_weights = 1000;
 /// Vectors of random signs for the diagonal of an operator.
 constexpr int diagonal_probes = 32;
 
@@ -134,6 +138,29 @@ PrecisionSystem MatrixFreeCore::system() const {
   return out;
 }
 
+void MatrixFreeCore::set_draft(bool draft) {
+  if (draft_ && !draft && estimate_) {
+    last_root_ = std::move(estimate_->root);
+    estimate_.reset();
+    forget_variances();
+  }
+  draft_ = draft;
+}
+
+double MatrixFreeCore::final_reduction() const {
+  // A >= Q and what rows with one entry add to it, so that scaled by its diagonal A has no eigenvalue below rho. A
+  // residual r leaves an error of r'A^-1 r <= r'M r / rho, while b'M b is about D.
+  Vector least = prior_precision_;
+  for (std::size_t n = 0; n < single_weight_.size(); ++n)
+    if (const Index j = single_weight_[n]; j >= 0) {
+      const auto row = static_cast<Index>(n);
+      least(j) += precision_(row) * single_scale_(row) * single_scale_(row);
+    }
+  const double rho = least.cwiseQuotient(diagonal_).minCoeff();
+  const double reduction = drawn_error * std::sqrt(rho / static_cast<double>(geometry_->dimension()));
+  return std::clamp(reduction, finest_drawn_reduction, drawn_reduction);
+}
+
 VarianceOptions MatrixFreeCore::estimator_options() const {
   VarianceOptions options;
   options.seed = estimation_.seed;
@@ -147,7 +174,7 @@ const VarianceEstimate& MatrixFreeCore::estimate() const {
   options.errors = false;
   if (std::holds_alternative<SampledVariances>(estimation_.variances)) {
     // Drafts are where better ones begin, the first of them far from the last.
-    options.reduction = !draft_ ? drawn_reduction : last_root_.size() > 0 ? draft_reduction : first_reduction;
+    options.reduction = !draft_ ? final_reduction() : last_root_.size() > 0 ? draft_reduction : first_reduction;
     if (last_root_.size() > 0) options.start = &last_root_;
   }
   VarianceMethod method = estimation_.variances;
@@ -189,7 +216,7 @@ VarianceErrors MatrixFreeCore::variance_errors() {
     checked_ = true;
   }
   return {estimate().rows_error, estimate().weights_error,
-          solved_ && estimate().solves == ConjugateGradientEnd::converged};
+          solved_ && estimate().solves == ConjugateGradientEnd::converged && half_log_det().exists};
 }
 
 LatentPoint MatrixFreeCore::point(Vector coordinates) const {
@@ -233,6 +260,12 @@ LogDeterminant MatrixFreeCore::half_log_det() const {
     LogDeterminant out;
     if (is_exact(estimation_.variances)) {
       out.value = -2.0 * estimate().root.diagonal().array().log().sum();  // Of L^-T.
+    } else if (geometry_->dimension() <= few_weights) {
+      VarianceOptions options;
+      options.rows = options.weights = false;
+      const VarianceEstimate exact = estimate_variances(system(), ExactVariances{}, options);
+      out.exists = exact.solves == ConjugateGradientEnd::converged;
+      if (out.exists) out.value = -2.0 * exact.root.diagonal().array().log().sum();
     } else {
       LogDeterminantOptions options;
       options.probes = determinant_probes;
@@ -240,7 +273,7 @@ LogDeterminant MatrixFreeCore::half_log_det() const {
       options.seed = estimation_.seed;
       options.exact_diagonal = design().has_entries();
       const LogDeterminantEstimate estimated = log_determinant(product(), diagonal_, options);
-      out = {estimated.value, 0.5 * estimated.standard_error};
+      out = {estimated.value, 0.5 * estimated.standard_error, 0.5 * estimated.unsettled, estimated.positive};
     }
     out.value = 0.5 * (out.value - prior_log_determinant());
     log_determinant_ = out;
@@ -279,9 +312,9 @@ RoundingError MatrixFreeCore::rounding_error(const LatentPoint& at) {
   const RowMarginals q = marginals(at);
   const Vector size = at.coordinates.cwiseAbs();
   const Vector eta_error = eta_rounding(at) + rounding_unit * geometry_->absolute_times(size);
-  // What the gradient H'a - Q (w - mean) is a sum of, in the units of weights whose own precision is A_jj.
+  // What the gradient H'a - Q (w - mean) is a sum of; its terms' roundings add like independent ones.
   Vector terms = prior_precision_.cwiseProduct(size);
-  terms += design().transposed_times(Vector(q.dual.cwiseAbs()), geometry_->threads()).cwiseAbs();
+  terms += gram_diagonal(q.dual.cwiseAbs2()).cwiseSqrt();
   const double slope = rounding_unit * std::sqrt(terms.cwiseAbs2().cwiseProduct(estimate().weights).sum());
   const auto tau = sites().precision.array();
   const double blurred = std::sqrt((tau * eta_error.array().square()).sum()) +

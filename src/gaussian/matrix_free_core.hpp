@@ -17,7 +17,7 @@ class MatrixFreeCore final : public GaussianCore {
   [[nodiscard]] Vector prior_variances() const override;
   [[nodiscard]] bool factorises_cheaply() const override { return true; }
   [[nodiscard]] Accuracy accuracy() const override;
-  void set_draft(bool draft) override { draft_ = draft; }
+  void set_draft(bool draft) override;
   [[nodiscard]] VarianceErrors variance_errors() override;
   [[nodiscard]] LatentPoint mean(const Vector& shift, const SolveGoal& goal) const override;
   [[nodiscard]] LogDeterminant half_log_det() const override;
@@ -50,6 +50,8 @@ class MatrixFreeCore final : public GaussianCore {
   [[nodiscard]] const VarianceEstimate& estimate() const;
   /// log|Q|, or what stands for it without a Gaussian factor.
   [[nodiscard]] double prior_log_determinant() const;
+  /// Of the residuals of draws: such that no direction of the weights is left out.
+  [[nodiscard]] double final_reduction() const;
   /// H'diag(weights) H on the diagonal, exactly where the design has entries.
   [[nodiscard]] Vector gram_diagonal(const Vector& weights) const;
 

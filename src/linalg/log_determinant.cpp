@@ -154,6 +154,7 @@ LogDeterminantEstimate log_determinant(const LinearMap& a, const Vector& diagona
   const Index most = std::min<Index>(options.max_steps, std::max<Index>(1, rest));
   Vector values = Vector::Zero(options.probes);
   Matrix controls = Matrix::Zero(options.probes, 2);
+  Vector left = Vector::Zero(options.probes);
   for (Index begin = 0; begin < options.probes; begin += probes_at_once) {
     Matrix z(size, std::min<Index>(probes_at_once, options.probes - begin));
     for (double& sign : z.reshaped()) sign = random.bits() >> 63 == 0 ? -1.0 : 1.0;
@@ -189,6 +190,7 @@ LogDeterminantEstimate log_determinant(const LinearMap& a, const Vector& diagona
         const Index fewer = 3 * steps / 4;
         const bool settled = whole || (fewer > 0 && std::abs(*quadrature(t, fewer) - *value) <= options.tolerance);
         if (!settled && steps == most) out.settled = false;
+        if (!whole && fewer > 0) left(begin + k) = lengths(k) * std::abs(*quadrature(t, fewer) - *value);
         open[static_cast<std::size_t>(k)] = !settled && steps < most;
       }
     }
@@ -196,6 +198,7 @@ LogDeterminantEstimate log_determinant(const LinearMap& a, const Vector& diagona
   const auto [mean, error] = mean_with_controls(values, controls);
   out.value = diagonal.array().log().sum() + outer.values.array().log().sum() + mean;
   out.standard_error = error;
+  out.unsettled = left.mean();
   return out;
 }
 

@@ -25,8 +25,10 @@ struct LogDeterminantEstimate {
   /// (less where one eigenvector has all of the variance and is not looked for).
   /// What is left of the quadrature's own error is not in it.
   double standard_error = 0.0;
-  int steps = 0;         ///< The most that a probe took.
-  bool settled = true;   ///< Whether every quadrature did, within the steps allowed.
+  int steps = 0;        ///< The most that a probe took.
+  bool settled = true;  ///< Whether every quadrature did, within the steps allowed.
+  double unsettled =
+      0.0;  ///< What the last quarter of the steps changed, on average over the probes: about what is left.
   bool positive = true;  ///< Whether A showed itself as positive definite; else the value is 0.
 };
 

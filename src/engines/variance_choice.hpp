@@ -14,6 +14,9 @@ struct VbVarianceChoice {
   VarianceMethod method = ExactVariances{};  ///< Of estimates, also where `automatic` turns to them.
 };
 
+/// What stands for variances where there are many rows and weights.
+[[nodiscard]] VarianceMethod default_estimate(bool has_entries);
+
 /// auto | exact | selected | lanczos:K | probing:K | sampling:K for a design with or without entries. Throws
 /// InvalidOption.
 [[nodiscard]] VbVarianceChoice parse_vb_variances(const std::string& text, bool has_entries);

@@ -1,4 +1,4 @@
-#include "engines/vb_variances.hpp"
+#include "engines/variance_choice.hpp"
 
 #include "engines/options.hpp"
 #include "gaussmith/errors.hpp"
@@ -26,8 +26,10 @@ SampledVariances draws(int count, bool has_entries) { return {count, has_entries
 
 }  // namespace
 
+VarianceMethod default_estimate(bool has_entries) { return draws(default_draws, has_entries); }
+
 VbVarianceChoice parse_vb_variances(const std::string& text, bool has_entries) {
-  if (text == "auto") return {VbVariances::automatic, draws(default_draws, has_entries)};
+  if (text == "auto") return {VbVariances::automatic, default_estimate(has_entries)};
   if (text == "exact") return {VbVariances::exact};
   if (text == "selected") return {VbVariances::selected};
   const std::size_t colon = text.find(':');
