@@ -23,7 +23,9 @@ namespace {
 /// A model ready to be fitted, and what will be said about it.
 struct Prepared {
   Model model;
-  TableCoding coding;  ///< Of new tables; of a problem only where it will be saved.
+  TableCoding coding;                        ///< Of new tables; of a problem only where it will be saved.
+  Index data_rows = 0;                       ///< Of a table: rows below them are sites of the prior.
+  std::vector<std::string> kept_parameters;  ///< That learning leaves alone.
   std::optional<PredictionRequest> prediction;
   FitSummary summary;
   std::vector<std::string> notes;
@@ -92,6 +94,8 @@ Prepared prepare_table(const FitArguments& arguments, const Settings& settings) 
   summary.new_table = features.is_sparse ? "new.svm" : "new.csv";
   summary.data_line = data_in_words(arguments.table.data, options, built);
   summary.model_line = model_in_words(options, built);
+  prepared.data_rows = built.coding.training_rows;
+  prepared.kept_parameters = std::move(built.kept_parameters);
   prepared.model = std::move(built.model);
   prepared.coding = std::move(built.coding);
   prepared.notes = std::move(built.notes);
@@ -104,6 +108,9 @@ std::string chosen_method(const FitArguments& arguments, const std::optional<Pro
     return arguments.method;
   }
   const LikelihoodInfo* likelihood = find_likelihood(arguments.table.model.likelihood);
+  if (!problem && arguments.table.model.prior == "laplace") {
+    return likelihood == nullptr || likelihood->traits.super_gaussian ? "vb" : "ep";
+  }
   const bool gaussian =
       problem ? all_gaussian(problem->model.sites) : likelihood != nullptr && likelihood->traits.gaussian;
   return gaussian ? "exact" : "laplace";
@@ -187,16 +194,36 @@ Fitted run_method(const Model& model, const Method& method, const FitArguments& 
   return fitted;
 }
 
-std::optional<Scores> training_scores(const Fitted& fitted) {
+/// The moments of the rows of the first block of sites.
+Marginals first_block(const Marginals& rows, const Sites& block) {
+  return {rows.mean.head(block->size()), rows.variance.head(block->size())};
+}
+
+/// What the fit says of the rows of its first block of sites.
+Prediction predicted_rows(const Fitted& fitted) {
+  const Integrated* integrated = fitted.integration();
+  if (integrated == nullptr) {
+    const Sites& block = fitted.posterior().model().sites.front();
+    return {first_block(fitted.posterior().latent(), block), block};
+  }
+  std::vector<Prediction> parts;
+  Vector weights(static_cast<Index>(integrated->points.size()));
+  for (const IntegrationPoint& point : integrated->points) {
+    const Sites block = integrated->model.with_parameters(point.gaussian.parameters).sites.front();
+    weights(static_cast<Index>(parts.size())) = point.gaussian.weight;
+    parts.emplace_back(first_block(point.latent, block), block);
+  }
+  return Prediction::mixture(std::move(parts), std::move(weights));
+}
+
+/// Of the data alone: several blocks of a problem have no scores, those below the rows of a table are its prior.
+std::optional<Scores> training_scores(const Fitted& fitted, Index data_rows) {
   const Posterior& posterior = fitted.posterior();
   const Model& model = posterior.model();
-  if (model.sites.size() != 1 || posterior.report().status == Status::numerical_failure) {
+  if ((model.sites.size() != 1 && data_rows == 0) || posterior.report().status == Status::numerical_failure) {
     return std::nullopt;
   }
-  const Sites& block = model.sites.front();
-  const Integrated* integrated = fitted.integration();
-  return score(integrated != nullptr ? integrated->predict_rows() : Prediction(posterior.latent(), block),
-               block->responses());
+  return score(predicted_rows(fitted), model.sites.front()->responses());
 }
 
 /// Coefficients and effects of groups, where the model has them.
@@ -239,8 +266,8 @@ std::string noise_warning(const Posterior& posterior, const FitArguments& argume
   }
   constexpr double factor = 3.0;
   const double assumed = std::sqrt(block.parameters().front().values[0]);
-  const double seen =
-      std::sqrt((block.responses() - posterior.latent().mean).squaredNorm() / static_cast<double>(block.size()));
+  const Vector residuals = block.responses() - posterior.latent().mean.head(block.size());
+  const double seen = std::sqrt(residuals.squaredNorm() / static_cast<double>(block.size()));
   if (seen < factor * assumed && seen * factor > assumed) {
     return {};
   }
@@ -320,28 +347,61 @@ std::string to_json(const Prepared& prepared, const Fitted& fitted, const FitArg
   content.seconds = fitted.seconds;
   content.warnings = prepared.warnings;
   content.notes = prepared.notes;
-  const std::optional<Scores> training = training_scores(fitted);
+  content.data_rows = prepared.data_rows;
+  const std::optional<Scores> training = training_scores(fitted, prepared.data_rows);
   content.training = training ? &*training : nullptr;
   return result_json(fitted.posterior(), content);
 }
 
-std::string to_text(FitSummary summary, const Fitted& fitted, const FitArguments& arguments, const Effects& effects) {
+std::string to_text(const Prepared& prepared, const Fitted& fitted, const FitArguments& arguments,
+                    const Effects& effects) {
+  FitSummary summary = prepared.summary;
   summary.coefficients = effects.coefficients;
   summary.groups = effects.groups;
   summary.level = arguments.level;
   summary.posterior = &fitted.posterior();
   summary.learning = fitted.learning();
   summary.integration = fitted.integration();
-  summary.training = training_scores(fitted);
+  summary.one_likelihood = prepared.data_rows > 0 || fitted.posterior().model().sites.size() == 1;
+  summary.training = training_scores(fitted, prepared.data_rows);
   summary.seconds = fitted.seconds;
   if (arguments.leave_one_out && fitted.usable()) {
     const Integrated* integrated = fitted.integration();
     summary.leave_one_out = integrated != nullptr && integrated->left_out
                                 ? integrated->left_out->log_density
                                 : fitted.posterior().leave_one_out().log_density;
+    if (prepared.data_rows > 0) {
+      summary.leave_one_out->conservativeResize(prepared.data_rows);
+    }
   }
   summary.saved = fitted.usable() ? arguments.save : std::string();
   return summarise(summary);
+}
+
+/// The prior of a table as sites: options of learning call the parameters by what they are in the model, and those that
+/// are data stay.
+void name_prior_sites(const Prepared& prepared, FitArguments& arguments, Settings& settings) {
+  if (!std::holds_alternative<NoGaussian>(prepared.model.prior) || prepared.data_rows == 0) {
+    return;
+  }
+  const auto rename = [](std::string& text) {
+    constexpr std::string_view short_form = "likelihood.";
+    if (text.starts_with(short_form)) {
+      text.replace(0, short_form.size(), "sites[0].");
+    }
+  };
+  for (auto* const texts : {&arguments.learning.fixed, &arguments.learning.bounds, &arguments.learning.hyperpriors}) {
+    std::for_each(texts->begin(), texts->end(), rename);
+  }
+  arguments.learning.fixed.insert(arguments.learning.fixed.end(), prepared.kept_parameters.begin(),
+                                  prepared.kept_parameters.end());
+  std::erase_if(settings.parameters, [](const Assignment& set) { return set.name == "prior.scale"; });
+  for (Assignment& set : settings.parameters) {
+    rename(set.name);
+    if (set.name == "prior.variance") {
+      set.name = "sites[1].scale";
+    }
+  }
 }
 
 Outcome run_fit(FitArguments arguments, const CommonOptions& common) {
@@ -352,7 +412,7 @@ Outcome run_fit(FitArguments arguments, const CommonOptions& common) {
     problem = read_problem(arguments.problem);
   }
   const std::string method_name = chosen_method(arguments, problem);
-  const Settings settings = sort_settings(parse_assignments("--set", arguments.set), method_name);
+  Settings settings = sort_settings(parse_assignments("--set", arguments.set), method_name);
   const Method method = make_method(method_name, settings.method_options);
   if (!arguments.learn && !settings.learning.empty()) {
     throw InvalidOption(fmt::format("--set {} has an effect only with --learn", settings.learning.front().name));
@@ -362,6 +422,7 @@ Outcome run_fit(FitArguments arguments, const CommonOptions& common) {
   }
   Prepared prepared =
       problem ? prepare_problem(arguments, std::move(*problem), settings) : prepare_table(arguments, settings);
+  name_prior_sites(prepared, arguments, settings);
   const Fitted fitted = run_method(prepared.model, method, arguments, settings, common);
 
   if (fitted.usable()) {
@@ -379,10 +440,11 @@ Outcome run_fit(FitArguments arguments, const CommonOptions& common) {
   }
   const Effects effects = find_effects(prepared, fitted, arguments);
   if (!arguments.coefficients.empty() && effects.coefficients.empty()) {
-    throw InvalidOption("--coefficients: the model has none; give --prior isotropic, fixed effects or --formula");
+    throw InvalidOption(
+        "--coefficients: the model has none; give --prior isotropic or laplace, fixed effects or --formula");
   }
-  outcome.output = common.json ? to_json(prepared, fitted, arguments, effects)
-                               : to_text(prepared.summary, fitted, arguments, effects);
+  outcome.output =
+      common.json ? to_json(prepared, fitted, arguments, effects) : to_text(prepared, fitted, arguments, effects);
   if (!arguments.coefficients.empty()) {
     const std::string table = coefficient_csv(effects.coefficients, separator_of(arguments.coefficients));
     begin_writing();

@@ -31,9 +31,11 @@ void add_table_options(CLI::App& app, TableArguments& table) {
       "The model in lme4's notation, instead of --target, --features, --prior, --kernel, --random: "
       "\"y ~ age + sex + (1|patient) + gp(time)\"",
       "TEXT");
-  add("--prior", model.prior, "gp (with --kernel) or isotropic, also called linear (a linear model with an intercept)",
+  add("--prior", model.prior,
+      "gp (with --kernel), isotropic, also called linear (a linear model with an intercept), or laplace (the same with "
+      "Laplace priors of the coefficients)",
       "NAME")
-      ->check(CLI::IsMember({"gp", "isotropic", "linear"}));
+      ->check(CLI::IsMember({"gp", "isotropic", "linear", "laplace"}));
   add("--kernel", model.kernel,
       "One of `gaussmith kernels`; NAME-ard has one length-scale a feature; NAME(a,b) sees these columns alone; + and "
       "* "
@@ -80,7 +82,10 @@ void add_inference_options(CLI::App& app, FitArguments& arguments) {
     return add(name, value, help, type)->expected(1)->take_all();
   };
   add("--method", arguments.method,
-      "One of `gaussmith methods` (default: exact for gaussian likelihoods, else laplace)", "NAME");
+      "One of `gaussmith methods` (default: exact for gaussian likelihoods, else laplace; with --prior laplace vb "
+      "where "
+      "it takes the likelihood, else ep)",
+      "NAME");
   add_repeated("--set", arguments.set,
                "NAME=VALUE: a parameter (kernel.signal_sd, kernel.lengthscale=0.5,1.2, prior.variance, "
                "likelihood.scale) or an option (laplace.tolerance, learn.max_evaluations); may be repeated",

@@ -170,7 +170,6 @@ std::string parameter_table(const FitSummary& summary) {
       learned[parameter.name] = &parameter;
     }
   }
-  const bool one_block = summary.posterior->model().sites.size() == 1;
   std::string out;
   std::size_t shown = 0;
   for (const Parameter& parameter : all) {
@@ -179,7 +178,7 @@ std::string parameter_table(const FitSummary& summary) {
       break;
     }
     std::string name = parameter.name;
-    if (one_block && name.starts_with("sites[0].")) {
+    if (summary.one_likelihood && name.starts_with("sites[0].")) {
       name = "likelihood." + name.substr(9);
     }
     std::string remark = feature_of(summary, parameter.name);
@@ -360,7 +359,7 @@ std::string named(const std::vector<std::string>& names, std::string_view noun) 
 std::string data_in_words(const std::string& data, const TableModelOptions& options, const TableModel& built) {
   const TableCoding& coding = built.coding;
   const FeatureCoding& features = coding.features;
-  std::string text = fmt::format("{}: {}", data, plural(built.model.rows(), "row"));
+  std::string text = fmt::format("{}: {}", data, plural(coding.training_rows, "row"));
   if (features.is_sparse) {
     text += ", " + plural(features.dimension(), "feature");
   } else if (features.dimension() > 0) {
@@ -390,7 +389,8 @@ std::string data_in_words(const std::string& data, const TableModelOptions& opti
   }
   text += events_in_words(built.model);
   if (!options.weights_column.empty()) {
-    text += fmt::format("; weights {} (total {:.6g})", options.weights_column, built.model.weights.sum());
+    text += fmt::format("; weights {} (total {:.6g})", options.weights_column,
+                        built.model.weights.head(coding.training_rows).sum());
   }
   return text;
 }
@@ -412,6 +412,9 @@ std::string model_in_words(const TableModelOptions& options, const TableModel& b
   std::string text = fmt::format("{} likelihood, linear model with {}{}", options.likelihood,
                                  plural(built.model.dimension(), "weight"),
                                  built.coding.intercept ? ", the first one the intercept" : "");
+  if (std::holds_alternative<NoGaussian>(built.model.prior)) {
+    text += ", Laplace priors";
+  }
   if (const auto* prior = std::get_if<Additive>(&built.model.prior)) {
     const bool linear = prior->fixed.size() > 0;
     text = fmt::format("{} likelihood, {}", options.likelihood,
@@ -482,7 +485,7 @@ std::string summarise(const FitSummary& summary) {
     out += table;
   }
   if (summary.integration != nullptr) {
-    out += integration_lines(*summary.integration, posterior.model().sites.size() == 1);
+    out += integration_lines(*summary.integration, summary.one_likelihood);
   }
   if (report.status != Status::numerical_failure) {
     out += coefficient_table(summary);

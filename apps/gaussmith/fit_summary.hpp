@@ -21,6 +21,7 @@ struct FitSummary {
   std::vector<GroupEffects> groups;
   double level = 0.95;  ///< Of the coefficients' intervals.
   const Posterior* posterior = nullptr;
+  bool one_likelihood = false;  ///< The rows of the data have one: sites[0], whatever sites the prior has.
   const LearnReport* learning = nullptr;
   const Integrated* integration = nullptr;
   std::optional<Scores> training;

@@ -72,6 +72,8 @@ struct ResultContent {
   std::vector<Coefficient> coefficients = {};
   std::vector<GroupEffects> groups = {};
   const Scores* training = nullptr;  ///< Of the rows of the fit.
+  /// How many rows are data: `latent` and leave-one-out are theirs, and sites[0] is the likelihood. 0: all of them.
+  Index data_rows = 0;
 };
 
 /// The result as JSON text with a final newline: full double precision, null for what does not exist.

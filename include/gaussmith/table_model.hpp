@@ -46,7 +46,8 @@ struct TableModelOptions {
   std::vector<std::string> features = {};  ///< Columns of the features; empty: all others.
   std::string likelihood = {};             ///< Of likelihood_catalogue().
   /// "gp": a Gaussian process; "isotropic" or "linear": a linear model, its coefficients with priors on the scale of
-  /// the data, or w ~ N(0, prior.variance I) where that is set. Empty: gp, but linear for groups without a kernel.
+  /// the data, or w ~ N(0, prior.variance I) where that is set; "laplace": the same with Laplace densities of these
+  /// variances, for sparse coefficients. Empty: gp, but linear for groups without a kernel.
   std::string prior = {};
   /// Of the process, as parse_kernel() reads it; empty: se. Features that no kernel names are fixed effects where every
   /// kernel names its own.
@@ -83,6 +84,9 @@ struct TableModel {
   TableCoding coding;
   std::vector<std::string> notes;     ///< What was done to the data, and which parameters took their defaults.
   std::vector<std::string> warnings;  ///< Constant columns, columns that look like identifiers.
+  /// Numbers of the prior's sites that are data: for LearnOptions::fixed. A laplace prior stands as sites below the
+  /// rows of the data, which are the first coding.training_rows, and sites.front() is the likelihood.
+  std::vector<std::string> kept_parameters = {};
 };
 
 /// Chooses and checks rows, codes features and target, makes prior, kernel and sites. Throws InvalidOption and

@@ -11,11 +11,18 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// The values of the first rows; all of them for 0.
+Vector first_rows(const Vector& values, Index rows) { return rows > 0 ? Vector(values.head(rows)) : values; }
+
+Marginals first_rows(const Marginals& all, Index rows) {
+  return {first_rows(all.mean, rows), first_rows(all.variance, rows)};
+}
+
 Json moments(const Marginals& marginals) {
   return {{"mean", number_array(marginals.mean)}, {"variance", number_array(marginals.variance)}};
 }
 
-/// A model with one block has the short names likelihood.scale beside sites[0].scale.
+/// A model with one block of data has the short names likelihood.scale beside sites[0].scale.
 void put(Json& out, const std::string& name, const Json& value, bool one_block) {
   // Not out[name], which looks through all that is there: names are distinct, and there may be thousands.
   auto& fields = out.get_ref<Json::object_t&>();
@@ -26,8 +33,7 @@ void put(Json& out, const std::string& name, const Json& value, bool one_block) 
   }
 }
 
-Json parameters(const Posterior& posterior, const std::vector<Parameter>& all) {
-  const bool one_block = posterior.model().sites.size() == 1;
+Json parameters(const std::vector<Parameter>& all, bool one_block) {
   Json out = Json::object();
   for (const Parameter& parameter : all) {
     put(out, parameter.name, parameter.value, one_block);
@@ -35,8 +41,7 @@ Json parameters(const Posterior& posterior, const std::vector<Parameter>& all) {
   return out;
 }
 
-Json gradient(const Posterior& posterior, const std::vector<Parameter>& all) {
-  const bool one_block = posterior.model().sites.size() == 1;
+Json gradient(const Posterior& posterior, const std::vector<Parameter>& all, bool one_block) {
   const auto values = posterior.gradient();
   Json out = Json::object();
   for (const Parameter& parameter : all) {
@@ -191,6 +196,7 @@ std::string result_json(const Posterior& posterior, const ResultContent& content
   const std::vector<Parameter> all = posterior.model().parameters();
   // After a numerical failure there is no Gaussian to ask.
   const bool usable = report.status != Status::numerical_failure;
+  const bool one_block = posterior.model().sites.size() == 1 || content.data_rows > 0;
   const Integrated* integrated =
       content.integration != nullptr && !content.integration->points.empty() ? content.integration : nullptr;
   const bool learned = content.learning == nullptr || content.learning->status == Status::converged;
@@ -220,13 +226,15 @@ std::string result_json(const Posterior& posterior, const ResultContent& content
   out["iterations"] = report.iterations;
   out["seconds"] = content.seconds.value_or(report.seconds);
   out["weights"] = usable ? moments(integrated != nullptr ? integrated->weights : posterior.weights()) : Json();
-  out["latent"] = usable ? moments(integrated != nullptr ? integrated->latent : posterior.latent()) : Json();
+  out["latent"] =
+      usable ? moments(first_rows(integrated != nullptr ? integrated->latent : posterior.latent(), content.data_rows))
+             : Json();
   if (usable && report.latent_estimate_error > 0.0) {
     out["weights"]["variance_error"] = report.weights_estimate_error;
     out["latent"]["variance_error"] = report.latent_estimate_error;
   }
-  out["parameters"] = parameters(posterior, all);
-  out["gradient"] = usable ? gradient(posterior, all) : Json();
+  out["parameters"] = parameters(all, one_block);
+  out["gradient"] = usable ? gradient(posterior, all, one_block) : Json();
   if (content.prediction != nullptr) {
     const PredictionRequest& request = *content.prediction;
     out["prediction"] = !usable                 ? Json()
@@ -254,18 +262,20 @@ std::string result_json(const Posterior& posterior, const ResultContent& content
                      {"skipped", report.skipped},       {"negative_precisions", report.negative_precisions},
                      {"mean_error", report.mean_error}, {"variance_error", report.variance_error}};
   if (content.leave_one_out && usable) {
+    const LeaveOneOut left_out =
+        integrated != nullptr && integrated->left_out ? *integrated->left_out : posterior.leave_one_out();
     out["leave_one_out"] = leave_one_out_json(
-        integrated != nullptr && integrated->left_out ? *integrated->left_out : posterior.leave_one_out());
+        {first_rows(left_out.latent, content.data_rows), first_rows(left_out.log_density, content.data_rows)});
   }
   if (content.training != nullptr) {
     out["training"] = training_json(*content.training);
   }
   put_event_counts(posterior.model(), out);
   if (content.learning != nullptr) {
-    out["learning"] = learning(*content.learning, posterior.model().sites.size() == 1);
+    out["learning"] = learning(*content.learning, one_block);
   }
   if (integrated != nullptr) {
-    out["integration"] = integration(*integrated, posterior.model().sites.size() == 1);
+    out["integration"] = integration(*integrated, one_block);
     out["integration"]["averaged"] = averaged_fields(out, integrated->left_out.has_value());
     out["integration"]["at_mode"] = {"log_evidence", "evidence_kind", "parameters", "gradient"};
   }

@@ -89,6 +89,7 @@ bool terms_fit(const SavedModel& model) {
   for (const FixedTerm& term : coding.fixed) fixed += term.width();
   if (coding.centres.size() != 0 && coding.centres.size() != fixed) return false;
   const auto* prior = std::get_if<Additive>(&model.fitted.prior);
+  if (std::holds_alternative<NoGaussian>(model.fitted.prior)) return coding.groups.empty();
   if (prior == nullptr) return coding.groups.empty() && coding.fixed.empty();
   if (prior->random.size() != coding.groups.size()) return false;
   for (std::size_t t = 0; t < coding.groups.size(); ++t)

@@ -81,7 +81,7 @@ bool has_ratio(const std::string& likelihood) {
 }
 
 bool is_linear(const Prior& prior, const TableCoding& coding) {
-  if (std::holds_alternative<Isotropic>(prior)) return true;
+  if (std::holds_alternative<Isotropic>(prior) || std::holds_alternative<NoGaussian>(prior)) return true;
   return std::holds_alternative<Additive>(prior) &&
          (coding.intercept || !coding.fixed.empty() || coding.features.is_sparse);
 }

@@ -7,6 +7,7 @@
 #include "tables/additive_rows.hpp"
 #include "tables/coded_rows.hpp"
 #include "tables/column_sizes.hpp"
+#include "tables/laplace_prior.hpp"
 #include "tables/settings.hpp"
 #include "tables/weighted_moments.hpp"
 
@@ -113,7 +114,14 @@ class Builder {
   [[nodiscard]] bool is_isotropic() const {
     return !terms_.kernel && terms_.groups.empty() && settings_.has("prior.variance");
   }
+  [[nodiscard]] bool is_laplace() const { return options_.prior == "laplace"; }
   [[nodiscard]] std::string name(std::string_view field) const { return option_name(field, options_.spelling); }
+
+  void require_positive(const char* parameter, double value) const {
+    if (!(value > 0.0) || !std::isfinite(value))
+      throw InvalidOption(
+          fmt::format("{}: found {}; expected a positive number", setting_name(parameter, options_.spelling), value));
+  }
 
   /// What the model adds up, as far as it is known without the table.
   void find_terms() {
@@ -509,17 +517,32 @@ class Builder {
       if (out_.model.offset.size() == 0) out_.model.offset = Vector::Zero(table_.rows());
       out_.model.offset.array() += out_.coding.constant;
     }
+    if (is_laplace()) {
+      require_positive("prior.scale", prior.fixed.scale);
+      out_.kept_parameters = put_laplace_prior(prior.fixed, LaplaceScale::by_coefficient, out_.model);
+      return;
+    }
     out_.model.prior = std::move(prior);
   }
 
-  /// w ~ N(0, prior.variance I) over the columns as they are.
+  /// w ~ N(0, prior.variance I) over the columns as they are, or Laplace priors of that variance.
   void build_linear() {
     if (!table_.is_sparse)
       check_sizes(out_.coding.features.encode_dense(table_), out_.coding.features.names(), table_,
                   fmt::format(", or {}", name("standardize")));
     const Index dimension = out_.coding.features.dimension() + (has_intercept() ? 1 : 0);
-    out_.model.prior = Isotropic{.mean = Vector::Zero(dimension), .variance = *settings_.number("prior.variance")};
+    const double variance = *settings_.number("prior.variance");
     put_rows(out_.coding, table_, out_.model.design);
+    if (is_laplace()) {
+      require_positive("prior.variance", variance);
+      const FixedEffects all{.mean = Vector::Zero(dimension),
+                             .sd = Vector::Ones(dimension),
+                             .scaled = std::vector<bool>(static_cast<std::size_t>(dimension), true),
+                             .scale = std::sqrt(variance)};
+      out_.kept_parameters = put_laplace_prior(all, LaplaceScale::shared, out_.model);
+      return;
+    }
+    out_.model.prior = Isotropic{.mean = Vector::Zero(dimension), .variance = variance};
   }
 
   const TableModelOptions& options_;
@@ -560,9 +583,14 @@ bool TableModelOptions::is_process() const {
 void TableModelOptions::check() const {
   const auto name = [&](std::string_view field) { return option_name(field, spelling); };
   const LikelihoodInfo& info = likelihood_of(*this);
-  if (!prior.empty() && prior != "gp" && prior != "isotropic" && prior != "linear") {
-    throw InvalidOption(
-        fmt::format("{}: unknown prior \"{}\"; accepted: gp, isotropic (also called linear)", name("prior"), prior));
+  if (!prior.empty() && prior != "gp" && prior != "isotropic" && prior != "linear" && prior != "laplace") {
+    throw InvalidOption(fmt::format("{}: unknown prior \"{}\"; accepted: gp, isotropic (also called linear), laplace",
+                                    name("prior"), prior));
+  }
+  const char* const this_prior = prior == "laplace" ? "a laplace prior" : "an isotropic prior";
+  if (prior == "laplace" && !random.empty()) {
+    throw InvalidOption(fmt::format("{} {}: {} laplace is a linear model alone, without groups; use {} linear",
+                                    name("random"), random.front(), name("prior"), name("prior")));
   }
   if (!formula.empty()) {
     const char* other = !target.empty()     ? "target"
@@ -579,7 +607,7 @@ void TableModelOptions::check() const {
   for (const std::string& text : random) static_cast<void>(parse_groups(text, spelling));
   const bool linear = formula.empty() && !is_process();
   if (linear && !kernel.empty()) {
-    throw InvalidOption(fmt::format("{} belongs to {} gp; an isotropic prior has none", name("kernel"), name("prior")));
+    throw InvalidOption(fmt::format("{} belongs to {} gp; {} has none", name("kernel"), name("prior"), this_prior));
   }
   if (formula.empty() && is_process() && !intercept &&
       parse_kernel(kernel.empty() ? default_kernel : kernel, spelling).sees_all()) {
@@ -589,7 +617,7 @@ void TableModelOptions::check() const {
   }
   if (linear && intercept && mean != 0.0) {
     throw InvalidOption(
-        fmt::format("{} belongs to {} gp; an isotropic prior has an intercept", name("mean"), name("prior")));
+        fmt::format("{} belongs to {} gp; {} has an intercept", name("mean"), name("prior"), this_prior));
   }
   if (!event_column.empty()) {
     const std::string event = spelling == Spelling::command_line ? "--event" : "event_column";

@@ -51,7 +51,9 @@ PredictionPoints points_of(const SavedModel& model, const Table& table, const Ta
   PredictionPoints points;
   const TableCoding& coding = model.coding;
   if (process_of(model.fitted.prior) != nullptr) points.inputs = coding.features.encode_dense(table);
-  const bool additive = std::holds_alternative<Additive>(model.fitted.prior) && !coding.features.is_sparse;
+  // The coefficients of a laplace prior may be those of fixed effects as well.
+  const bool terms = std::holds_alternative<Additive>(model.fitted.prior) || !coding.fixed.empty();
+  const bool additive = terms && !coding.features.is_sparse;
   if (additive && weight_count(coding) > 0) {
     points.design = additive_rows(coding, table, options.population ? Groups::population : Groups::known);
     if (!coding.groups.empty() && !options.population)

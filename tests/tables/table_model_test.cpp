@@ -193,6 +193,49 @@ TEST(TableModel, SettingsMayBeTextAndLaterOnesWin) {
                                         {"--bounds x=1,,2: \"\" is not a number"}));
 }
 
+TEST(TableModel, ALaplacePriorIsSitesBelowTheRows) {
+  TableModelOptions chosen = options("gaussian", "y");
+  chosen.prior = "laplace";
+  chosen.offset_column = "z";
+  const TableModel built = build_table_model(numbers(), chosen);
+  const Model& model = built.model;
+  ASSERT_EQ(model.sites.size(), 3U);
+  EXPECT_EQ(model.rows(), 6);
+  EXPECT_EQ(built.coding.training_rows, 4);
+  const Vector offset = (Vector(6) << 1.0, 2.0, 4.0, 3.0, 0.0, 0.0).finished();
+  EXPECT_EQ(model.offset, offset);
+  const Matrix below = (Matrix(2, 2) << 0.0, 1.0, 1.0, 0.0).finished();
+  ASSERT_NE(model.design.entries().dense, nullptr);
+  EXPECT_EQ(model.design.entries().dense->bottomRows(2), below);
+  const Vector x = (Vector(4) << 0.1, 0.7, 1.3, 2.0).finished();
+  const double s_x = std::sqrt((x.array() - x.mean()).square().mean());
+  const double s_y = std::sqrt(1.25);
+  EXPECT_NEAR(value_of(model, "sites[1].scale"), 2.5 * s_y / s_x / std::sqrt(2.0), 1e-12);
+  EXPECT_NEAR(value_of(model, "sites[2].variance"), 125.0, 1e-10);
+  EXPECT_EQ(built.kept_parameters, (std::vector<std::string>{"sites[1].scale", "sites[2].variance"}));
+
+  chosen.parameters = {{"prior.variance", {8.0}}};
+  const TableModel shared = build_table_model(numbers(), chosen);
+  ASSERT_EQ(shared.model.sites.size(), 2U);
+  EXPECT_EQ(value_of(shared.model, "sites[1].scale"), 2.0);
+  EXPECT_TRUE(shared.kept_parameters.empty());
+}
+
+TEST(TableModel, ALaplacePriorOfMoreColumnsThanRowsHasSparseRows) {
+  TableModelOptions chosen = options("gaussian", "y");
+  chosen.prior = "laplace";
+  chosen.intercept = false;
+  const TableModel built =
+      build_table_model(parse_table("a,b,c,d,e,y\n1,2,3,4,5,1\n2,1,0,1,3,2\n", "wide.csv"), chosen);
+  const DesignEntries entries = built.model.design.entries();
+  ASSERT_NE(entries.sparse, nullptr);
+  Matrix expected = Matrix::Zero(7, 5);
+  expected.topRows(2) << 1, 2, 3, 4, 5, 2, 1, 0, 1, 3;
+  expected.bottomRows(5).setIdentity();
+  EXPECT_EQ(Matrix(*entries.sparse), expected);
+  EXPECT_TRUE(built.kept_parameters.empty());
+}
+
 TEST(TableModel, RefusesBeforeATableIsRead) {
   const auto checked = [](TableModelOptions chosen) {
     return [chosen] {
@@ -205,6 +248,10 @@ TEST(TableModel, RefusesBeforeATableIsRead) {
   chosen = options("gaussian", "y");
   chosen.prior = "flat";
   EXPECT_TRUE(fails_with<InvalidOption>(checked(chosen), {"prior: unknown prior \"flat\"", "isotropic"}));
+  chosen.prior = "laplace";
+  chosen.random = {"1|x"};
+  EXPECT_TRUE(fails_with<InvalidOption>(checked(chosen), {"random 1|x: prior laplace", "use prior linear"}));
+  chosen.random.clear();
   chosen.prior = "isotropic";
   chosen.kernel = "se";
   EXPECT_TRUE(fails_with<InvalidOption>(checked(chosen), {"kernel belongs to prior gp"}));
