@@ -386,6 +386,12 @@ void name_prior_sites(const Prepared& prepared, FitArguments& arguments, Setting
   }
   const auto rename = [](std::string& text) {
     constexpr std::string_view short_form = "likelihood.";
+    if (text.starts_with("prior.")) {
+      throw InvalidOption(
+          fmt::format("{}: of a laplace prior learning sees only sites[1].scale, the scale of all coefficients where "
+                      "--set prior.variance gives them one; else each has its own, which is kept",
+                      text));
+    }
     if (text.starts_with(short_form)) {
       text.replace(0, short_form.size(), "sites[0].");
     }
@@ -397,10 +403,10 @@ void name_prior_sites(const Prepared& prepared, FitArguments& arguments, Setting
                                   prepared.kept_parameters.end());
   std::erase_if(settings.parameters, [](const Assignment& set) { return set.name == "prior.scale"; });
   for (Assignment& set : settings.parameters) {
-    rename(set.name);
     if (set.name == "prior.variance") {
       set.name = "sites[1].scale";
     }
+    rename(set.name);
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace gaussmith {
@@ -21,10 +22,13 @@ constexpr int most_refinements = 4;
 }  // namespace
 
 void check_exact(const Model& model) {
+  const bool smooth =
+      std::all_of(model.sites.begin(), model.sites.end(), [](const Sites& block) { return block->traits().smooth; });
   for (std::size_t b = 0; b < model.sites.size(); ++b) {
     const SiteTraits& traits = model.sites[b]->traits();
     if (!traits.gaussian)
-      throw InvalidOption(fmt::format("exact needs gaussian sites, but sites[{}] is {}; use laplace", b, traits.name));
+      throw InvalidOption(fmt::format("exact needs gaussian sites, but sites[{}] is {}; use {}", b, traits.name,
+                                      smooth ? "laplace" : "ep or kl"));
   }
 }
 

@@ -56,10 +56,15 @@ class Settings {
     if (open_.empty()) return;
     constexpr std::string_view first_block = "sites[0].";
     std::vector<std::string> names;
+    // Sites after the first are those of a laplace prior, which has names of its own here.
+    const bool prior_sites = std::holds_alternative<NoGaussian>(model.prior);
+    if (prior_sites) names = {"prior.scale", "prior.variance (instead of prior.scale)"};
     for (const Parameter& parameter : model.parameters()) {
-      names.push_back(parameter.name.starts_with(first_block)
-                          ? "likelihood." + parameter.name.substr(first_block.size())
-                          : parameter.name);
+      if (parameter.name.starts_with(first_block)) {
+        names.push_back("likelihood." + parameter.name.substr(first_block.size()));
+      } else if (!prior_sites) {
+        names.push_back(parameter.name);
+      }
     }
     for (const auto& info : method_catalogue()) {
       for (const auto& option : info.options) names.push_back(option.name);

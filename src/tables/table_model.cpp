@@ -147,6 +147,11 @@ class Builder {
       for (std::size_t s = 0; s < t; ++s)
         if (terms_.groups[s].text == terms_.groups[t].text)
           throw InvalidOption(fmt::format("{} {} is given twice", name("random"), terms_.groups[t].text));
+    if (settings_.has("prior.variance") && !options_.coefficient_priors.empty() && !terms_.kernel)
+      throw InvalidOption(fmt::format("{} {} and {} both give the prior of a coefficient; keep one, or use {}",
+                                      name("coefficient_prior"), options_.coefficient_priors.front().name,
+                                      setting_name("prior.variance", options_.spelling),
+                                      setting_name("prior.scale", options_.spelling)));
     if (settings_.has("prior.variance") && (terms_.kernel || !terms_.groups.empty() || !options_.formula.empty()))
       throw InvalidOption(fmt::format(
           "{} is the isotropic prior of a linear model alone; beside kernels, groups and formulas use {}",

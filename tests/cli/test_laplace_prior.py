@@ -211,11 +211,14 @@ class BadInput(ToolTest):
         self.refuse(*laplace, "--random", "1|a", says=("--random 1|a", "--prior linear"))
         self.refuse(*fit, "--formula", "y ~ a", "--prior", "laplace", says="leave --prior out")
         self.refuse(*laplace, "--method", "laplace", says="laplace")
-        self.refuse(*laplace, "--method", "exact", says="exact")
+        self.refuse(*laplace, "--method", "exact", says=("exact", "use ep or kl"))
         for name in ("prior.variance", "prior.scale"):
             self.refuse(*laplace, "--set", f"{name}=-1", says=(f"--set {name}", "-1", "positive"))
-        self.refuse(*laplace, "--set", "prior.scael=1", says="prior.scael")
-        self.refuse(*laplace, "--learn", "--hyperprior", "prior.scale=1,1", says="prior.scale")
+        self.refuse(*laplace, "--set", "prior.scael=1", says=("prior.scael", "accepted: prior.scale, prior.variance"))
+        self.refuse(*laplace, "--set", "prior.variance=1", "--set", "prior.scale=1", says="--set prior.scale")
+        self.refuse(*laplace, "--set", "prior.variance=1", "--coefficient-prior", "a=0,1",
+                    says=("--coefficient-prior a", "prior.variance", "keep one"))
+        self.refuse(*laplace, "--learn", "--hyperprior", "prior.scale=1,1", says=("prior.scale=1,1", "sites[1].scale"))
         self.refuse(*fit, "--target", "y", "--prior", "lasso", says="lasso")
 
 
