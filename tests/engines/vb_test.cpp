@@ -214,6 +214,62 @@ TEST(Vb, EstimatesKnowHowFarTheyAreFromTheExactOnes) {
   }
 }
 
+TEST(Vb, EstimatesStandRowsWithoutEntriesAndGaussianSitesAlone) {
+  SparseMatrix h(40, 20);
+  Random random(9);
+  for (Index n = 1; n < 40; ++n)
+    for (Index j = 0; j < 20; ++j)
+      if (random.uniform() < 0.3) h.insert(n, j) = random.normal();
+  h.makeCompressed();
+  const Prior prior = Isotropic{Vector::Zero(20), 2.0};
+  for (const Sites& sites : {random_sites("bernoulli-logit", 40, 2), random_sites("gaussian", 40, 2)}) {
+    const Model model{.prior = prior, .design = h, .sites = {sites}};
+    const Posterior exact = infer(model, Vb{.variances = "exact"});
+    for (const char* variances : {"sampling:200", "lanczos:20", "probing:64"}) {
+      SCOPED_TRACE(variances);
+      const Posterior found = infer(model, Vb{.variances = variances});
+      EXPECT_TRUE(found.report().converged()) << found.report().message;
+      EXPECT_EQ(found.latent().variance(0), 0.0);
+      // The last variances are no draft.
+      EXPECT_LT(found.report().weights_estimate_error, 0.5);
+      EXPECT_LT((found.weights().variance.array() / exact.weights().variance.array() - 1.0).abs().mean(), 0.3);
+      EXPECT_NEAR(found.log_evidence().value, exact.log_evidence().value, 0.1);
+    }
+  }
+}
+
+TEST(Vb, DrawsAndDeterminantsOfManyWeightsUnderAWidePriorKnowTheirErrors) {
+  // More weights than rows: what the rows leave open has the prior's variance, which short solves would miss.
+  const Index rows = 900;
+  const Index weights = 1200;
+  Random random(4);
+  std::vector<Eigen::Triplet<double>> entries;
+  for (Index n = 0; n < rows; ++n)
+    for (int k = 0; k < 8; ++k)
+      entries.emplace_back(static_cast<int>(n), static_cast<int>(random.uniform() * weights), random.normal());
+  SparseMatrix h(rows, weights);
+  h.setFromTriplets(entries.begin(), entries.end());
+  const Model model{
+      .prior = Isotropic{Vector::Zero(weights), 1e4}, .design = h, .sites = {random_sites("bernoulli-logit", rows, 6)}};
+  for (const Method& method : {Method(Laplace{}), Method(Vb{.variances = "auto"})}) {
+    SCOPED_TRACE(std::string(name_of(method)));
+    const Posterior exact = infer(model, method, {.form = CoreForm::covariance});
+    const Posterior found = infer(model, method, {.form = CoreForm::matrix_free});
+    EXPECT_TRUE(found.report().converged()) << found.report().message;
+    EXPECT_EQ(found.log_evidence().kind, EvidenceKind::estimate);
+    ASSERT_TRUE(found.log_evidence().standard_error.has_value());
+    EXPECT_NEAR(found.log_evidence().value, exact.log_evidence().value,
+                3.0 * *found.log_evidence().standard_error + found.log_evidence().numerical_error);
+    const auto error = [](const Vector& a, const Vector& b) {
+      return std::sqrt((a.array() / b.array() - 1.0).square().mean());
+    };
+    EXPECT_LT(error(found.weights().variance, exact.weights().variance), 1.3 * found.report().weights_estimate_error);
+    EXPECT_LT(error(found.latent().variance, exact.latent().variance), 1.3 * found.report().latent_estimate_error);
+  }
+  EXPECT_THROW((void)infer(model, Ep{}, {.form = CoreForm::matrix_free}), InvalidOption);
+  EXPECT_THROW((void)infer(model, Kl{}, {.form = CoreForm::matrix_free}), InvalidOption);
+}
+
 TEST(Vb, RefusesSitesWithoutTangents) {
   EXPECT_THROW((void)infer(process_model("bernoulli-probit", 5, 1), Vb{}), InvalidOption);
   EXPECT_THROW((void)infer(process_model("poisson", 5, 1), Vb{}), InvalidOption);
