@@ -1,6 +1,7 @@
 #include "engines/vb_double_loop.hpp"
 
 #include "base/progress.hpp"
+#include "engines/anderson.hpp"
 #include "gaussmith/errors.hpp"
 
 #include <fmt/format.h>
@@ -24,6 +25,9 @@ constexpr int most_mean_steps = 50;
 /// Steps that leave more of the residual than this are halved, down to the shortest.
 constexpr double slow = 0.9;
 constexpr double shortest_step = 0.1;
+/// Steps that acceleration remembers, and how far in log v it may go beyond both ends of a plain step.
+constexpr int memory = 5;
+constexpr double largest_overshoot = 2.0;
 /// Variances are rough until the residual is down to this many goals.
 constexpr double draft_share = 5.0;
 constexpr double rounding_gain = 1e-12;
@@ -35,7 +39,8 @@ class DoubleLoop {
         core_(core),
         sites_(sites),
         progress_(run.progress, &done_.report.history),
-        goal_(std::max(options.tolerance, coarsest_goal)) {}
+        goal_(std::max(options.tolerance, coarsest_goal)),
+        anderson_(memory) {}
 
   KlClimb climb(const Posterior* warm) {
     core_.set_draft(true);
@@ -90,17 +95,27 @@ class DoubleLoop {
     const double last = std::exchange(last_residual_, std::max({moved_, end.mean.residual, mismatch}));
     end.residual = last_residual_;
     // Noise of the estimates may lead round in circles, which shorter steps end.
-    if (end.residual > slow * last) step_ = std::max(shortest_step, 0.5 * step_);
-    if (step_ == 1.0) {
-      variance_ = end.variance;
-      return;
+    if (end.residual > slow * last) {
+      step_ = std::max(shortest_step, 0.5 * step_);
+      anderson_.clear();
     }
-    // A row without entries has no variance.
-    for (Index n = 0; n < variance_.size(); ++n)
-      if (end.variance(n) > 0.0 && variance_(n) > 0.0)
-        variance_(n) = std::exp((1.0 - step_) * std::log(variance_(n)) + step_ * std::log(end.variance(n)));
-      else
-        variance_(n) = end.variance(n);
+    accelerate();
+  }
+
+  /// From the variances that the mean was found for towards those that came of it, with what the last steps tell of the
+  /// way that is left. In logarithms; a row without entries has no variance.
+  void accelerate() {
+    const Vector& came = done_.end.variance;
+    const Vector least = Vector::Constant(came.size(), std::numeric_limits<double>::min());
+    const Vector from = variance_.cwiseMax(least).array().log();
+    const Vector step = step_ * (Vector(came.cwiseMax(least).array().log()) - from);
+    const Vector weights = done_.end.precision.cwiseProduct(came);
+    const Vector proposed = anderson_.propose(from, step, weights, 1.0);
+    anderson_.remember(from, step);
+    const Vector lowest = from.cwiseMin(from + step).array() - largest_overshoot;
+    const Vector highest = from.cwiseMax(from + step).array() + largest_overshoot;
+    variance_ = proposed.cwiseMax(lowest).cwiseMin(highest).array().exp();
+    variance_ = (came.array() > 0.0).select(variance_, 0.0);
     now_ = smoothed_point(core_, sites_, variance_, std::move(now_.at));
   }
 
@@ -144,6 +159,7 @@ class DoubleLoop {
   double moved_ = 0.0;  // By the last fit of the mean, in standard deviations.
   double goal_;
   double last_residual_ = std::numeric_limits<double>::infinity();
+  AndersonMixing anderson_;
   double step_ = 1.0;  // From the last variances to the new ones, in logarithms.
   bool draft_ = true;  // Whether the next variances may be rough.
 };
