@@ -208,11 +208,12 @@ class SparseStorage final : public Design::Storage {
   template <class Row>
   [[nodiscard]] Vector sum_over_rows(int threads, const Row& row) const {
     const Index count = parts();
-    const Index block = std::max<Index>(1, (h_.rows() + count - 1) / count);
+    const std::vector<Index> cuts = row_cuts(h_, count);
     Matrix sums = Matrix::Zero(h_.cols(), count);
-    parallel_blocks(h_.rows(), block, threads, [&](Index begin, Index end) {
-      Eigen::Ref<Vector> sum = sums.col(begin / block);
-      for (Index n = begin; n < end; ++n) row(n, sum);
+    parallel_blocks(count, 1, threads, [&](Index part, Index /*end*/) {
+      const auto at = static_cast<std::size_t>(part);
+      Eigen::Ref<Vector> sum = sums.col(part);
+      for (Index n = cuts[at]; n < cuts[at + 1]; ++n) row(n, sum);
     });
     Vector out = sums.col(0);
     for (Index p = 1; p < count; ++p) out += sums.col(p);

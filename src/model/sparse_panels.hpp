@@ -9,9 +9,23 @@
 #include "linalg/dense.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <vector>
 
 namespace gaussmith {
+
+/// Where to cut the rows into parts of about as many entries: parts + 1 numbers from 0 to all rows.
+template <class Sparse>
+std::vector<Index> row_cuts(const Sparse& h, Index parts) {
+  std::vector<Index> cuts{0};
+  const auto* const begin = h.outerIndexPtr();
+  for (Index part = 1; part < parts; ++part) {
+    const auto goal = static_cast<typename Sparse::StorageIndex>(h.nonZeros() * part / parts);
+    cuts.push_back(std::max<Index>(cuts.back(), std::lower_bound(begin, begin + h.rows(), goal) - begin));
+  }
+  cuts.push_back(h.rows());
+  return cuts;
+}
 
 class SparsePanels {
  public:
@@ -48,16 +62,16 @@ class SparsePanels {
   }
 
   /// sum over n of what row(n, sum) adds to a panel of D columns, into the first of the partial sums.
-  template <class Row>
-  static Panel& sum_over_rows(Index rows, Index columns, int threads, const Row& row, std::vector<Panel>& sums) {
-    const auto parts = static_cast<Index>(sums.size());
-    const Index block = std::max<Index>(1, (rows + parts - 1) / parts);
-    parallel_blocks(rows, block, threads, [&](Index begin, Index end) {
-      Panel& sum = sums[static_cast<std::size_t>(begin / block)];
-      sum.setZero(width, columns);
-      for (Index n = begin; n < end; ++n) row(n, sum);
+  template <class Sparse, class Row>
+  static Panel& sum_over_rows(const Sparse& h, int threads, const Row& row, std::vector<Panel>& sums) {
+    const auto used = static_cast<Index>(sums.size());
+    const Index columns = h.cols();
+    const std::vector<Index> cuts = row_cuts(h, used);
+    parallel_blocks(used, 1, threads, [&](Index part, Index /*end*/) {
+      const auto at = static_cast<std::size_t>(part);
+      sums[at].setZero(width, columns);
+      for (Index n = cuts[at]; n < cuts[at + 1]; ++n) row(n, sums[at]);
     });
-    const Index used = (rows + block - 1) / block;
     Panel& out = sums.front();
     constexpr Index columns_at_once = 8192;
     if (used > 1)
@@ -72,8 +86,9 @@ class SparsePanels {
   template <class Sparse>
   static std::vector<Panel> partial_sums(const Sparse& h) {
     constexpr Index most_parts = 8;
-    return std::vector<Panel>(static_cast<std::size_t>(
-        std::clamp<Index>(h.nonZeros() / std::max<Index>(Index{1} << 14, 4 * h.cols()), 1, most_parts)));
+    const Index worth = h.nonZeros() / std::max<Index>(Index{1} << 14, 4 * h.cols());
+    // A power of two, so that as many threads have the same to do.
+    return std::vector<Panel>(std::bit_floor(static_cast<std::size_t>(std::clamp<Index>(worth, 1, most_parts))));
   }
 };
 
@@ -100,8 +115,7 @@ void panel_transposed_times(const Sparse& h, ConstMatrixView x, MatrixView out, 
   for (Index first = 0; first < x.cols(); first += SparsePanels::width) {
     SparsePanels::pack(x, first, panel);
     const SparsePanels::Panel& result = SparsePanels::sum_over_rows(
-        h.rows(), h.cols(), threads,
-        [&](Index n, SparsePanels::Panel& sum) { SparsePanels::add_row(h, n, panel.col(n), sum); }, sums);
+        h, threads, [&](Index n, SparsePanels::Panel& sum) { SparsePanels::add_row(h, n, panel.col(n), sum); }, sums);
     SparsePanels::unpack(result, first, out);
   }
 }
@@ -114,7 +128,7 @@ void panel_gram_times(const Sparse& h, const Vector& weights, ConstMatrixView x,
   for (Index first = 0; first < x.cols(); first += SparsePanels::width) {
     SparsePanels::pack(x, first, panel);
     const SparsePanels::Panel& result = SparsePanels::sum_over_rows(
-        h.rows(), h.cols(), threads,
+        h, threads,
         [&](Index n, SparsePanels::Panel& sum) {
           if (weights(n) != 0.0) SparsePanels::add_row(h, n, weights(n) * SparsePanels::row_times(h, n, panel), sum);
         },
