@@ -23,6 +23,9 @@ namespace gaussmith {
 
 namespace {
 
+/// Latent values under the default prior, in sds of the response or units of a link, that are worth a word.
+constexpr double widest_latent_sd = 50.0;
+
 constexpr const char* default_kernel = "se";
 
 const LikelihoodInfo& likelihood_of(const TableModelOptions& options) {
@@ -490,6 +493,26 @@ class Builder {
     return process;
   }
 
+  /// A column that is nearly always zero has a small standard deviation, and its coefficient a wide prior; a row with
+  /// many such columns has nearly any latent value then.
+  void note_wide_prior(const FixedEffects& fixed) {
+    const Index first = has_intercept() ? 1 : 0;
+    Vector variance = Vector::Zero(fixed.size());
+    Vector ones = Vector::Zero(fixed.size());
+    for (Index j = first; j < fixed.size(); ++j) {
+      variance(j) = fixed.is_scaled(j) ? fixed.variance(j) : 0.0;
+      ones(j) = 1.0;
+    }
+    const double sd = std::sqrt(out_.model.design.row_squares(variance).mean());
+    const double length = out_.model.design.row_squares(ones).mean();
+    if (!(sd > widest_latent_sd * response_scale()) || !(length > 0.0)) return;
+    const double usual = fixed.scale * response_scale();
+    out_.notes.push_back(
+        fmt::format("coefficients of columns that are mostly zero have wide priors, so that an average row has a latent value "
+                    "of sd {:.2g}; one prior for all columns as they are may predict better: {}={:.2g} makes that sd {:.2g}",
+                    sd, setting_name("prior.variance", options_.spelling), usual * usual / length, usual));
+  }
+
   /// Coefficients with priors on the scale of the data, effects of groups, and a process where kernels ask for one.
   void build_additive() {
     if (has_intercept() && options_.mean != 0.0)
@@ -515,6 +538,7 @@ class Builder {
     const Index values = prior.process ? table_.rows() : 0;
     if (table_.is_sparse) {
       put_rows(out_.coding, table_, out_.model.design);
+      note_wide_prior(prior.fixed);
     } else {
       out_.model.design = additive_rows(out_.coding, table_, Groups::known, values);
     }

@@ -375,5 +375,21 @@ class Terms(ToolTest):
         self.assertEqual(lines[1:], ["  y ~ dose + (1|ward) +", " " * 23 + "^"])
 
 
+class RareColumns(ToolTest):
+    """Documents: the default prior is scaled by column, which makes much of words that hardly occur."""
+
+    def test_a_note_names_the_prior_that_all_columns_share(self):
+        rng = random.Random(3)
+        rows = [sorted(rng.sample(range(1, 3001), 40)) for _ in range(300)]
+        text = "".join(f"{rng.choice((-1, 1)):+d} " + " ".join(f"{j}:0.5" for j in row) + "\n" for row in rows)
+        self.write("words.svm", text)
+        fit = ("fit", "--data", "words.svm", "--likelihood", "bernoulli-logit", "--prior", "linear", "--json")
+        notes = json.loads(self.succeed(*fit).stdout)["notes"]
+        # 40 entries of 1/2 a row: variance 2.5^2 / 10.
+        self.assertTrue(any("--set prior.variance=0.62 makes that sd 2.5" in note for note in notes), notes)
+        shared = json.loads(self.succeed(*fit, "--set", "prior.variance=0.62").stdout)
+        self.assertFalse(any("wide priors" in note for note in shared.get("notes", [])))
+
+
 if __name__ == "__main__":
     unittest.main()
