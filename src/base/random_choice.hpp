@@ -9,6 +9,8 @@
 
 namespace gaussmith {
 
+/// -1 or 1.
+[[nodiscard]] inline double random_sign(Random& random) { return random.bits() >> 63 == 0 ? -1.0 : 1.0; }
 /// Uniform on 0, ..., count - 1; count > 0.
 [[nodiscard]] Index random_below(Index count, Random& random);
 /// 0, ..., count - 1 in an order that chance takes.

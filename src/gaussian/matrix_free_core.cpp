@@ -1,7 +1,7 @@
 #include "gaussian/matrix_free_core.hpp"
 
+#include "base/random_choice.hpp"
 #include "gaussian/root_law.hpp"
-#include "gaussmith/random.hpp"
 #include "linalg/dense.hpp"
 #include "linalg/log_determinant.hpp"
 #include "linalg/preconditioners.hpp"
@@ -36,6 +36,14 @@ constexpr Index few_weights = 1000;
 constexpr int diagonal_probes = 32;
 
 bool is_exact(const VarianceMethod& method) { return std::holds_alternative<ExactVariances>(method); }
+
+/// The diagonal of B diag(scale)^2 B' for an operator B, as E (B diag(scale) z)_i^2 over random signs z.
+Vector squares_by_signs(const Vector& scale, std::uint64_t seed, const LinearMap& b) {
+  Random random(seed);
+  Matrix signs(scale.size(), diagonal_probes);
+  for (double& sign : signs.reshaped()) sign = random_sign(random);
+  return b(scale.asDiagonal() * signs).rowwise().squaredNorm() / diagonal_probes;
+}
 
 /// The weight of every row that has one entry alone, with that entry.
 void find_single_rows(const Design& design, std::vector<Index>& weight, Vector& scale) {
@@ -74,13 +82,8 @@ MatrixFreeCore::MatrixFreeCore(std::shared_ptr<PriorGeometry> geometry, const Ve
 
 Vector MatrixFreeCore::gram_diagonal(const Vector& weights) const {
   if (design().has_entries()) return design().column_squares(weights, geometry_->threads());
-  // E (H'T^1/2 z)_j^2 over random signs z.
-  Random random(estimation_.seed);
-  Matrix signs(weights.size(), diagonal_probes);
-  const Vector root = weights.cwiseAbs().cwiseSqrt();
-  for (Index k = 0; k < signs.cols(); ++k)
-    for (Index n = 0; n < signs.rows(); ++n) signs(n, k) = random.bits() >> 63 == 0 ? -root(n) : root(n);
-  return design().transposed_times(signs, geometry_->threads()).rowwise().squaredNorm() / diagonal_probes;
+  return squares_by_signs(weights.cwiseAbs().cwiseSqrt(), estimation_.seed,
+                          [&](const Matrix& x) { return design().transposed_times(x, geometry_->threads()); });
 }
 
 bool MatrixFreeCore::factorise(const Vector& precision) {
@@ -191,13 +194,8 @@ void MatrixFreeCore::find_variances(Vector& variance, Vector& share) {
 
 Vector MatrixFreeCore::prior_variances() const {
   if (design().has_entries() || !geometry_->has_gaussian()) return geometry_->row_variances();
-  // Of an operator, E (H R z)_n^2 over random signs z.
-  Random random(estimation_.seed);
-  Matrix signs(geometry_->dimension(), diagonal_probes);
-  const Vector root = geometry_->weight_variances().cwiseSqrt();
-  for (Index k = 0; k < signs.cols(); ++k)
-    for (Index n = 0; n < signs.rows(); ++n) signs(n, k) = random.bits() >> 63 == 0 ? -root(n) : root(n);
-  return design().times(signs, geometry_->threads()).rowwise().squaredNorm() / diagonal_probes;
+  return squares_by_signs(geometry_->weight_variances().cwiseSqrt(), estimation_.seed,
+                          [&](const Matrix& x) { return design().times(x, geometry_->threads()); });
 }
 
 Accuracy MatrixFreeCore::accuracy() const {

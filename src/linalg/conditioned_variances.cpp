@@ -84,7 +84,7 @@ void estimate_by_conditioned_draws(VarianceSolver& solver, const SampledVariance
   Random random(options.seed);
   for (Index begin = 0; begin < method.draws; begin += solved_at_once) {
     Matrix noise(system.root_columns, std::min<Index>(solved_at_once, method.draws - begin));
-    for (double& sign : noise.reshaped()) sign = random.bits() >> 63 == 0 ? -1.0 : 1.0;
+    for (double& sign : noise.reshaped()) sign = random_sign(random);
     const Matrix right = system.root_times(noise);
     const Matrix w =
         solver.solve(right, options.start ? Matrix(scale * options.start->middleCols(begin, noise.cols())) : Matrix());

@@ -1,5 +1,6 @@
 #include "linalg/log_determinant.hpp"
 
+#include "base/random_choice.hpp"
 #include "gaussmith/errors.hpp"
 #include "gaussmith/random.hpp"
 #include "linalg/lanczos.hpp"
@@ -157,7 +158,7 @@ LogDeterminantEstimate log_determinant(const LinearMap& a, const Vector& diagona
   Vector left = Vector::Zero(options.probes);
   for (Index begin = 0; begin < options.probes; begin += probes_at_once) {
     Matrix z(size, std::min<Index>(probes_at_once, options.probes - begin));
-    for (double& sign : z.reshaped()) sign = random.bits() >> 63 == 0 ? -1.0 : 1.0;
+    for (double& sign : z.reshaped()) sign = random_sign(random);
     for (int twice = 0; twice < 2; ++twice) z -= outer.vectors * (outer.vectors.transpose() * z).eval();
     const Vector lengths = z.colwise().squaredNorm();
     Recurrences lanczos(scaled, std::move(z));

@@ -42,7 +42,7 @@ Probed probe(VarianceSolver& solver, const Target& target, const ProbedVariances
   Vector squares = Vector::Zero(size);
   for (Index round = 0; round < method.rounds; ++round) {
     Vector signs(size);
-    for (double& sign : signs) sign = random.bits() >> 63 == 0 ? -1.0 : 1.0;
+    for (double& sign : signs) sign = random_sign(random);
     Vector e(size);
     Vector c(size);
     for (Index begin = 0; begin < method.colours; begin += solved_at_once) {

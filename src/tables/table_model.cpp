@@ -507,10 +507,10 @@ class Builder {
     const double length = out_.model.design.row_squares(ones).mean();
     if (!(sd > widest_latent_sd * response_scale()) || !(length > 0.0)) return;
     const double usual = fixed.scale * response_scale();
-    out_.notes.push_back(
-        fmt::format("coefficients of columns that are mostly zero have wide priors, so that an average row has a latent value "
-                    "of sd {:.2g}; one prior for all columns as they are may predict better: {}={:.2g} makes that sd {:.2g}",
-                    sd, setting_name("prior.variance", options_.spelling), usual * usual / length, usual));
+    out_.notes.push_back(fmt::format(
+        "coefficients of columns that are mostly zero have wide priors, so that an average row has a latent value "
+        "of sd {:.2g}; one prior for all columns as they are may predict better: {}={:.2g} makes that sd {:.2g}",
+        sd, setting_name("prior.variance", options_.spelling), usual * usual / length, usual));
   }
 
   /// Coefficients with priors on the scale of the data, effects of groups, and a process where kernels ask for one.
