@@ -107,17 +107,22 @@ struct MethodInfo {
                                                                           bool only_changed = false);
 
 /// The sites of a Gaussian approximation, q(w) ∝ N(w | mean, covariance) exp(nu'eta - eta' T eta / 2). T is block
-/// diagonal: a row couples `width` consecutive entries of eta. All sites today have width 1, one precision tau_n and
-/// one shift nu_n a row.
+/// diagonal: a row couples `width` consecutive entries of eta; with width 1 it has one precision tau_n and one shift
+/// nu_n.
 struct SiteApproximation {
   Vector precision;  ///< The blocks of T in row order, width x width numbers each.
   Vector shift;      ///< nu, width numbers a row.
   Index width = 1;
+  /// Where every block is diag(pi) - pi pi'/1'pi: pi, width numbers a row. Otherwise empty.
+  Vector star = {};
 
   [[nodiscard]] Index rows() const { return shift.size() / width; }
+  [[nodiscard]] bool same_precision(const SiteApproximation& other) const {
+    return width == other.width && precision.size() == other.precision.size() && precision == other.precision &&
+           star.size() == other.star.size();
+  }
   [[nodiscard]] bool operator==(const SiteApproximation& other) const {
-    return width == other.width && shift.size() == other.shift.size() && precision.size() == other.precision.size() &&
-           precision == other.precision && shift == other.shift;
+    return same_precision(other) && shift.size() == other.shift.size() && shift == other.shift;
   }
 };
 

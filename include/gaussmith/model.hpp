@@ -110,10 +110,39 @@ using Prior = std::variant<Isotropic, Diagonal, DenseGaussian, GaussianProcess, 
 /// The name of a prior in problem files: "isotropic", "gp", "besag", "none".
 [[nodiscard]] const char* type_of(const Prior& prior);
 
+/// How the functions of a row with several latents are related before any data, K^c scaled to trace C but for `given`.
+enum class LatentModel {
+  identity,          ///< Independent functions of the same size.
+  given,             ///< A matrix that is neither learned nor scaled.
+  diagonal,          ///< diag(weight).
+  centred_diagonal,  ///< M - M11'M / 1'M1 + I, M = diag(weight).
+  centred,           ///< The same with M = F F'.
+  full               ///< F F'.
+};
+
+/// Several latent functions a row: eta is N x C, stored row by row, and cov(w_dc, w_ec') = Sigma_de K^c_cc'. The design
+/// applies to every function alike.
+struct Latents {
+  Index count = 1;  ///< C.
+  LatentModel model = LatentModel::identity;
+  Vector weight = {};  ///< Of the diagonal models: C positive numbers; empty: ones.
+  /// F of `centred` and `full`: C x C, lower triangle, positive diagonal; empty: I. K^c itself of `given`.
+  Matrix factor = {};
+  /// One kernel for each function instead of the process's own, which is then not looked at; with model `identity`.
+  std::vector<KernelHandle> kernels = {};
+  Vector mean = {};  ///< Empty, or C numbers that are added to the mean of the prior.
+
+  [[nodiscard]] Matrix covariance() const;  ///< K^c.
+};
+
+/// The name of a model of K^c in problem files: "centred-diagonal".
+[[nodiscard]] const char* name_of(LatentModel model);
+
 /// Where learning moves a parameter, so that every number there is a value it may have.
 enum class ParameterScale {
-  logarithm,    ///< Positive parameters.
-  inverse_tanh  ///< Correlations, between -1 and 1.
+  logarithm,     ///< Positive parameters.
+  inverse_tanh,  ///< Correlations, between -1 and 1.
+  itself         ///< Any number.
 };
 
 /// One named parameter of a model. Gradients and learning work on its scale, nearly always the logarithm.
@@ -124,7 +153,7 @@ struct Parameter {
   bool learnable;
   ParameterScale scale = ParameterScale::logarithm;
 
-  [[nodiscard]] double on_scale() const;  ///< log(value) or atanh(value).
+  [[nodiscard]] double on_scale() const;  ///< log(value), atanh(value) or value.
 };
 
 /// The value of a parameter whose place on its scale this is.
@@ -133,12 +162,13 @@ struct Parameter {
 struct Model {
   Prior prior;
   Design design = Identity{};
-  Vector offset = {};        ///< Empty, or one value a row.
+  Vector offset = {};        ///< Empty, or one value for every entry of eta.
   std::vector<Sites> sites;  ///< Blocks in row order; together they cover all rows.
   Vector weights = {};       ///< Empty, or one positive number a row: its site counts as t^weight.
+  Latents latents = {};      ///< How many functions a row has, and how they are related.
 
   [[nodiscard]] Index rows() const;       ///< N, the number of sites.
-  [[nodiscard]] Index dimension() const;  ///< D, the length of w.
+  [[nodiscard]] Index dimension() const;  ///< D, the length of w, of one of its functions where there are several.
 
   /// Throws InvalidModel naming the part, the value found and what would be accepted.
   void validate() const;

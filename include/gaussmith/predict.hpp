@@ -15,9 +15,11 @@
 
 namespace gaussmith {
 
+/// Moments of eta, row by row; a row of several latents has as many numbers.
 struct Marginals {
   Vector mean;
   Vector variance;
+  Vector covariance = {};  ///< Of the latents of a row with one another, C x C numbers a row; empty for one latent.
 };
 
 /// Where to predict: inputs for a Gaussian process, otherwise rows of a design, both for a process with weights beside

@@ -19,7 +19,13 @@
 namespace gaussmith {
 
 /// Which responses y a likelihood accepts.
-enum class ResponseKind { real, sign, count, positive };
+enum class ResponseKind {
+  real,
+  sign,
+  count,
+  positive,
+  label  ///< A class, 0 to C - 1.
+};
 
 /// Some response that every likelihood of a kind accepts, for rows whose response is not known yet.
 [[nodiscard]] inline double placeholder_response(ResponseKind kind) {
@@ -34,6 +40,7 @@ struct SiteTraits {
   bool super_gaussian = false;  ///< t(eta) = exp(beta s + g(s^2)), s = eta - centre, g convex and decreasing.
   bool smooth = true;           ///< Three continuous derivatives; false with kinks or jumps.
   bool gaussian = false;        ///< log t is a quadratic: every engine is exact.
+  bool star = false;            ///< Curvature diag(pi) - pi pi'/1'pi with pi >= 0, one for each of several latents.
   bool any_thread = true;       ///< May be called from several threads at once; else only on the thread of the caller.
 };
 
@@ -71,6 +78,9 @@ struct ResponseOut {
 
 /// One block of sites with its responses and parameters; immutable. `first` is the row at which a call starts and the
 /// length of the spans says how many rows it covers.
+///
+/// A site may have several latents, width() = C of them: a row then has C consecutive numbers wherever one latent has
+/// one, and C x C where one has a variance, a second derivative or a derivative in the variance.
 /// Results are finite: an e^eta beyond e^700 is taken as e^700, so that log t and E[log t] stop near -1e304.
 class SiteBlock {
  public:
@@ -80,6 +90,8 @@ class SiteBlock {
   [[nodiscard]] virtual const Vector& responses() const = 0;
   [[nodiscard]] virtual const std::vector<SiteParameter>& parameters() const = 0;
   [[nodiscard]] Index size() const { return responses().size(); }
+  /// C, the number of latents of a row.
+  [[nodiscard]] virtual Index width() const { return 1; }
 
   /// The same likelihood with new values for its arguments (missing ones keep theirs) and new responses. Used to learn
   /// parameters and to predict; validates like observe().
@@ -88,8 +100,14 @@ class SiteBlock {
 
   /// log t and derivatives. Non-smooth sites give one-sided values at a kink.
   virtual void log_density(Index first, ConstSpan eta, const LogDensityOut& out) const = 0;
+  /// How the curvature changes: sum_ab covariance_ab d3 log t / d eta_a d eta_b d eta_k for every k. Sites with several
+  /// latents give no third derivatives otherwise.
+  virtual void curvature_slope(Index first, ConstSpan eta, ConstSpan covariance, Span out) const;
+  /// pi of the curvature at eta, where traits().star.
+  virtual void star(Index first, ConstSpan eta, Span out) const;
 
-  /// E_{N(mean, variance)}[log t], accurate to 1e-9 (1 + |value|); variance >= 0 (0 gives back log_density).
+  /// E_{N(mean, variance)}[log t], accurate to 1e-9 (1 + |value|); variance >= 0 (0 gives back log_density). Of several
+  /// latents a lower bound on it, where that is what has a closed form.
   virtual void expectation(Index first, ConstSpan mean, ConstSpan variance, const ExpectationOut& out) const = 0;
 
   /// Tilted moments with a power in (0, 1], accurate to 1e-9 (1 + |value|); variance > 0.

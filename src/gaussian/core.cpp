@@ -25,6 +25,14 @@ GaussianCore::GaussianCore(std::shared_ptr<PriorGeometry> geometry, const Vector
   }
 }
 
+GaussianCore::GaussianCore(std::shared_ptr<PriorGeometry> geometry, Vector prior_mean, Index width)
+    : geometry_(std::move(geometry)), prior_mean_(std::move(prior_mean)), width_(width) {}
+
+const Vector& GaussianCore::row_covariances() const {
+  static const Vector none;
+  return none;
+}
+
 const Vector& GaussianCore::mean_sizes() {
   if (!mean_sizes_) {
     const Vector& mean = geometry_->mean();
@@ -51,12 +59,10 @@ Vector GaussianCore::shift_rounding(const LatentPoint& at) {
 }
 
 bool GaussianCore::set(const SiteApproximation& sites) {
-  const bool same =
-      factorised_ && sites_.precision.size() == sites.precision.size() && sites_.precision == sites.precision;
-  if (!same) {
+  if (!factorised_ || !sites_.same_precision(sites)) {
     variances_.reset();
     factorised_ = false;  // Whatever happens on the way.
-    factorised_ = sites.precision.allFinite() && factorise(sites.precision);
+    factorised_ = sites.precision.allFinite() && factorise(sites);
   }
   sites_ = sites;
   return factorised_ && sites.shift.allFinite();
@@ -77,7 +83,7 @@ const Vector& GaussianCore::variances() {
 
 RowMarginals GaussianCore::marginals(const LatentPoint& at) {
   const Vector& variance = variances();
-  return {{at.eta, variance}, share_, dual(at)};
+  return {{at.eta, variance, row_covariances()}, share_, dual(at)};
 }
 
 ParameterGradient GaussianCore::prior_gradient(const LatentPoint& at, const RowMarginals& rows,

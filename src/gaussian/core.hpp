@@ -64,7 +64,9 @@ class GaussianCore {
   virtual ~GaussianCore() = default;
 
   [[nodiscard]] const PriorGeometry& geometry() const { return *geometry_; }
-  [[nodiscard]] Index rows() const { return prior_mean_.size(); }
+  [[nodiscard]] Index rows() const { return prior_mean_.size() / width_; }
+  /// C, the latents of a row: eta, its variances and shifts have C entries a row.
+  [[nodiscard]] Index width() const { return width_; }
   /// m0 = H mean + offset.
   [[nodiscard]] const Vector& prior_mean() const { return prior_mean_; }
   /// diag K, the variances of eta before any site; infinite without a Gaussian factor.
@@ -132,15 +134,21 @@ class GaussianCore {
   /// d log Z / d log(parameter) for the parameters of the prior at the sites and the mean `at`,
   ///   1/2 tr[(a a' - (K + T^-1)^-1 + g a' + a g') dK],
   /// g an engine's implicit terms (may be empty).
-  [[nodiscard]] ParameterGradient prior_gradient(const LatentPoint& at, const RowMarginals& rows,
-                                                 const Vector& implicit = {}) const;
+  [[nodiscard]] virtual ParameterGradient prior_gradient(const LatentPoint& at, const RowMarginals& rows,
+                                                         const Vector& implicit = {}) const;
   /// The law of q with the mean `at`; it shares the factorisation.
   [[nodiscard]] virtual std::unique_ptr<PosteriorLaw> law(const LatentPoint& at) const = 0;
 
  protected:
-  [[nodiscard]] virtual bool factorise(const Vector& precision) = 0;
-  /// diag V and 1 - tau v, in the covariance form without cancellation.
+  [[nodiscard]] virtual bool factorise(const SiteApproximation& sites) = 0;
+  /// For rows of several latents; m0 is theirs.
+  GaussianCore(std::shared_ptr<PriorGeometry> geometry, Vector prior_mean, Index width);
+
+  /// diag V and 1 - tau v, in the covariance form without cancellation. Several latents have covariances in place of
+  /// shares.
   virtual void find_variances(Vector& variance, Vector& share) = 0;
+  /// The blocks of V on its diagonal, once variances were found; empty for one latent.
+  [[nodiscard]] virtual const Vector& row_covariances() const;
   /// a = nu - T eta, without cancellation where the form allows it.
   [[nodiscard]] virtual Vector dual(const LatentPoint& at) const = 0;
   /// M with d log Z = tr(M dSigma): 1/2 H'(a a' - (K + T^-1)^-1 + g a' + a g')H, D x D, lower triangle.
@@ -157,6 +165,7 @@ class GaussianCore {
 
   std::shared_ptr<PriorGeometry> geometry_;
   Vector prior_mean_;
+  Index width_ = 1;
 
  private:
   [[nodiscard]] const Vector& mean_sizes();  // |H| |mean| + |offset|.

@@ -24,7 +24,8 @@ CovarianceCore::CovarianceCore(std::shared_ptr<PriorGeometry> geometry, const Ve
 
 Vector CovarianceCore::prior_variances() const { return k_->diagonal(); }
 
-bool CovarianceCore::factorise(const Vector& precision) {
+bool CovarianceCore::factorise(const SiteApproximation& sites) {
+  const Vector& precision = sites.precision;
   if (factor_.use_count() > 1) factor_ = std::make_shared<CovarianceFactor>();
   return factor_->factorise(*k_, precision);
 }

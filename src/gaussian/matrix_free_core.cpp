@@ -86,7 +86,8 @@ Vector MatrixFreeCore::gram_diagonal(const Vector& weights) const {
                           [&](const Matrix& x) { return design().transposed_times(x, geometry_->threads()); });
 }
 
-bool MatrixFreeCore::factorise(const Vector& precision) {
+bool MatrixFreeCore::factorise(const SiteApproximation& sites) {
+  const Vector& precision = sites.precision;
   if (estimate_) last_root_ = std::move(estimate_->root);
   estimate_.reset();
   checked_ = false;

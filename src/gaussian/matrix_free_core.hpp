@@ -33,7 +33,7 @@ class MatrixFreeCore final : public GaussianCore {
   [[nodiscard]] std::unique_ptr<PosteriorLaw> law(const LatentPoint& at) const override;
 
  protected:
-  [[nodiscard]] bool factorise(const Vector& precision) override;
+  [[nodiscard]] bool factorise(const SiteApproximation& sites) override;
   void find_variances(Vector& variance, Vector& share) override;
   [[nodiscard]] Vector dual(const LatentPoint& at) const override;
   [[nodiscard]] Matrix covariance_weights(const LatentPoint& at, const Vector& implicit) const override;

@@ -57,7 +57,8 @@ bool PrecisionCore::factorises_cheaply() const {
   return gram + d * d * d / (3.0 * blas) < few * (4.0 * entries + 2.0 * d * d);
 }
 
-bool PrecisionCore::factorise(const Vector& precision) {
+bool PrecisionCore::factorise(const SiteApproximation& sites) {
+  const Vector& precision = sites.precision;
   orthogonal_ = false;
   down_dating_ = 1.0;
   lower_ = std::make_shared<Matrix>(geometry_->whitened_gram(precision));

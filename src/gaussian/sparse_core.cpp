@@ -159,7 +159,8 @@ std::vector<double> SparseCore::entries_at(const Vector& precision) const {
   return entries;
 }
 
-bool SparseCore::factorise(const Vector& precision) {
+bool SparseCore::factorise(const SiteApproximation& sites) {
+  const Vector& precision = sites.precision;
   selected_.reset();
   entries_ = entries_at(precision);
   // Laws keep what they were made of.

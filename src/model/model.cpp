@@ -2,6 +2,7 @@
 
 #include "gaussmith/errors.hpp"
 #include "model/check_finite.hpp"
+#include "model/latents.hpp"
 #include "model/operators/adjoint.hpp"
 #include "model/parameter_names.hpp"
 #include "model/prior.hpp"
@@ -52,26 +53,51 @@ void check_finite(const Vector& values, const char* what) {
 
 Index Model::dimension() const { return dimension_of(prior); }
 
-double Parameter::on_scale() const { return scale == ParameterScale::logarithm ? std::log(value) : std::atanh(value); }
+double Parameter::on_scale() const {
+  switch (scale) {
+    case ParameterScale::logarithm:
+      return std::log(value);
+    case ParameterScale::inverse_tanh:
+      return std::atanh(value);
+    case ParameterScale::itself:
+      break;
+  }
+  return value;
+}
 
 double value_on(ParameterScale scale, double place) {
-  return scale == ParameterScale::logarithm ? std::exp(place) : std::tanh(place);
+  switch (scale) {
+    case ParameterScale::logarithm:
+      return std::exp(place);
+    case ParameterScale::inverse_tanh:
+      return std::tanh(place);
+    case ParameterScale::itself:
+      break;
+  }
+  return place;
 }
 
 Index Model::rows() const { return design.sized(dimension()).rows(); }
 
 void Model::validate() const {
   gaussmith::validate(prior);
+  gaussmith::validate(latents, prior);
   check_design(design, dimension());
   const Index n = rows();
   if (n == 0) refuse_model("design has no rows; a model needs at least one site");
-  if (offset.size() != 0 && offset.size() != n)
-    refuse_model(fmt::format("offset has {} entries, but the model has {} rows", offset.size(), n));
+  if (offset.size() != 0 && offset.size() != n * latents.count)
+    refuse_model(latents.count == 1 ? fmt::format("offset has {} entries, but the model has {} rows", offset.size(), n)
+                                    : fmt::format("offset has {} entries, but the model has {} rows of {} latents",
+                                                  offset.size(), n, latents.count));
   check_finite(offset, "offset");
   if (sites.empty()) refuse_model("sites: the model has none; it needs one for every row");
   Index covered = 0;
   for (std::size_t b = 0; b < sites.size(); ++b) {
     if (!sites[b]) refuse_model(fmt::format("sites[{}] is empty", b));
+    if (sites[b]->width() != latents.count)
+      refuse_model(fmt::format("sites[{}] ({}) has {} latent{} a row, but prior.latents is {}; they must agree", b,
+                               sites[b]->traits().name, sites[b]->width(), sites[b]->width() == 1 ? "" : "s",
+                               latents.count));
     covered += sites[b]->size();
   }
   if (covered != n) refuse_model(fmt::format("sites cover {} rows, but the model has {}", covered, n));
@@ -83,7 +109,9 @@ void Model::validate() const {
 }
 
 std::vector<Parameter> Model::parameters() const {
-  std::vector<Parameter> all = parameters_of(prior);
+  // Kernels of the functions stand in for the process's own.
+  std::vector<Parameter> all = latents.kernels.empty() ? parameters_of(prior) : std::vector<Parameter>();
+  for (Parameter& parameter : parameters_of(latents)) all.push_back(std::move(parameter));
   for (std::size_t b = 0; b < sites.size(); ++b)
     for (const SiteParameter& s : sites[b]->parameters())
       if (s.values.size() == 1) all.push_back({site_name(b, s.name), s.values(0), s.learnable});
@@ -102,6 +130,7 @@ Model Model::with_parameters(const std::map<std::string, double, std::less<>>& v
     return it == full.end() ? nullptr : &it->second;
   };
   changed.prior = gaussmith::with_parameters(prior, find);
+  changed.latents = gaussmith::with_parameters(latents, find);
   for (std::size_t b = 0; b < sites.size(); ++b) {
     SiteArguments arguments;
     for (const SiteParameter& s : sites[b]->parameters())

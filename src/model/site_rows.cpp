@@ -4,6 +4,7 @@
 #include "model/tangent_sites.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <iterator>
 
@@ -18,6 +19,18 @@ Span piece_of(Vector* whole, Index row, Index count) {
   return whole ? Span(whole->data() + row, static_cast<std::size_t>(count)) : Span();
 }
 
+ConstSpan piece_of(const Vector& whole, Index row, Index count) {
+  return {whole.data() + row, static_cast<std::size_t>(count)};
+}
+
+/// One quantity of all rows, `each` numbers a row; null where it is not asked for.
+struct Column {
+  Vector* whole;
+  Index each;
+
+  [[nodiscard]] Span piece(Index row, Index count) const { return piece_of(whole, row * each, count * each); }
+};
+
 }  // namespace
 
 SiteRows::SiteRows(const std::vector<Sites>& blocks, int threads) : blocks_(&blocks), threads_(threads) {
@@ -27,6 +40,7 @@ SiteRows::SiteRows(const std::vector<Sites>& blocks, int threads) : blocks_(&blo
       pieces_.push_back({block.get(), first, rows_ + first, count});
     }
     rows_ += block->size();
+    width_ = block->width();
   }
 }
 
@@ -35,9 +49,9 @@ SiteRows::SiteRows(const Model& model, int threads, Smoothing smoothing) : SiteR
   if (model.weights.size() > 0) weights_ = &model.weights;
 }
 
-void SiteRows::weigh(Index row, Span values) const {
+void SiteRows::weigh(Index row, Span values, Index each) const {
   if (weights_ == nullptr) return;
-  for (double& value : values) value *= (*weights_)(row++);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] *= (*weights_)(row + static_cast<Index>(i) / each);
 }
 
 void SiteRows::for_pieces(const std::function<void(const SiteBlock&, Index, Index, Index)>& body) const {
@@ -51,31 +65,54 @@ void SiteRows::for_pieces(const std::function<void(const SiteBlock&, Index, Inde
 }
 
 void SiteRows::log_density(const Vector& eta, Vector* value, Vector* first, Vector* second, Vector* third) const {
-  for (Vector* out : {value, first, second, third})
-    if (out) out->resize(rows_);
+  const std::array<Column, 4> out = {{{value, 1}, {first, width_}, {second, width_ * width_}, {third, width_}}};
+  for (const Column& column : out)
+    if (column.whole) column.whole->resize(rows_ * column.each);
   for_pieces([&](const SiteBlock& block, Index begin, Index row, Index count) {
-    block.log_density(begin, ConstSpan(eta.data() + row, static_cast<std::size_t>(count)),
-                      {piece_of(value, row, count), piece_of(first, row, count), piece_of(second, row, count),
-                       piece_of(third, row, count)});
-    for (Vector* out : {value, first, second, third}) weigh(row, piece_of(out, row, count));
+    block.log_density(
+        begin, piece_of(eta, row * width_, count * width_),
+        {out[0].piece(row, count), out[1].piece(row, count), out[2].piece(row, count), out[3].piece(row, count)});
+    for (const Column& column : out) weigh(row, column.piece(row, count), column.each);
   });
+}
+
+Vector SiteRows::curvature_slope(const Vector& eta, const Vector& covariance) const {
+  Vector slope(eta.size());
+  const Column out{&slope, width_};
+  for_pieces([&](const SiteBlock& block, Index begin, Index row, Index count) {
+    block.curvature_slope(begin, piece_of(eta, row * width_, count * width_),
+                          piece_of(covariance, row * width_ * width_, count * width_ * width_), out.piece(row, count));
+    weigh(row, out.piece(row, count), width_);
+  });
+  return slope;
+}
+
+Vector SiteRows::star(const Vector& eta) const {
+  if (!all(&SiteTraits::star)) return {};
+  Vector pi(eta.size());
+  const Column out{&pi, width_};
+  for_pieces([&](const SiteBlock& block, Index begin, Index row, Index count) {
+    block.star(begin, piece_of(eta, row * width_, count * width_), out.piece(row, count));
+    weigh(row, out.piece(row, count), width_);
+  });
+  return pi;
 }
 
 void SiteRows::expectation(const Vector& mean, const Vector& variance, Vector* value, Vector* d_mean,
                            Vector* d_variance) const {
-  for (Vector* out : {value, d_mean, d_variance})
-    if (out) out->resize(rows_);
+  const Index square = width_ * width_;
+  const std::array<Column, 3> out = {{{value, 1}, {d_mean, width_}, {d_variance, square}}};
+  for (const Column& column : out)
+    if (column.whole) column.whole->resize(rows_ * column.each);
   for_pieces([&](const SiteBlock& block, Index begin, Index row, Index count) {
-    const auto size = static_cast<std::size_t>(count);
-    const ConstSpan m(mean.data() + row, size);
-    const ConstSpan v(variance.data() + row, size);
-    const ExpectationOut piece{piece_of(value, row, count), piece_of(d_mean, row, count),
-                               piece_of(d_variance, row, count)};
+    const ConstSpan m = piece_of(mean, row * width_, count * width_);
+    const ConstSpan v = piece_of(variance, row * square, count * square);
+    const ExpectationOut piece{out[0].piece(row, count), out[1].piece(row, count), out[2].piece(row, count)};
     if (smoothing_ == Smoothing::tangent)
       tangent_expectation(block, begin, m, v, piece);
     else
       block.expectation(begin, m, v, piece);
-    for (Vector* out : {value, d_mean, d_variance}) weigh(row, piece_of(out, row, count));
+    for (const Column& column : out) weigh(row, column.piece(row, count), column.each);
   });
 }
 

@@ -23,6 +23,9 @@ class SiteRows {
   SiteRows(const Model& model, int threads, Smoothing smoothing = Smoothing::expectation);
 
   [[nodiscard]] Index rows() const { return rows_; }
+  /// C, the latents of a row: below, eta has C entries a row, a second derivative, a variance or a derivative in one
+  /// C x C.
+  [[nodiscard]] Index width() const { return width_; }
 
   /// Calls body(block, row within the block, row within the model, count) for pieces of at most rows_per_call rows;
   /// pieces run on several threads, so a body writes only its own rows. Blocks that may not be called from any thread
@@ -31,12 +34,18 @@ class SiteRows {
 
   /// Null where every row counts once.
   [[nodiscard]] const Vector* weights() const { return weights_; }
-  /// values(i) times the weight of row + i; for bodies that ask blocks themselves.
-  void weigh(Index row, Span values) const;
+  /// values(i) times the weight of row + i, or of row + i / each; for bodies that ask blocks themselves.
+  void weigh(Index row, Span values, Index each = 1) const;
 
   /// w log t and its derivatives at eta; a null pointer is not computed.
   void log_density(const Vector& eta, Vector* value, Vector* first = nullptr, Vector* second = nullptr,
                    Vector* third = nullptr) const;
+
+  /// w sum_ab covariance_ab d3 log t / d eta_a d eta_b d eta_k for every latent k of every row.
+  [[nodiscard]] Vector curvature_slope(const Vector& eta, const Vector& covariance) const;
+
+  /// pi of the curvature at eta where that is diag(pi) - pi pi'/1'pi in all rows; empty where it is not.
+  [[nodiscard]] Vector star(const Vector& eta) const;
 
   /// w E[log t] under N(mean, variance), or what stands for it, and its derivatives; a null pointer is not computed.
   void expectation(const Vector& mean, const Vector& variance, Vector* value, Vector* d_mean = nullptr,
@@ -79,6 +88,7 @@ class SiteRows {
   const std::vector<Sites>* blocks_;
   const Vector* weights_ = nullptr;
   Index rows_ = 0;
+  Index width_ = 1;
   int threads_;
   Smoothing smoothing_ = Smoothing::expectation;
 };

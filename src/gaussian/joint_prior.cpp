@@ -1,0 +1,87 @@
+#include "gaussian/joint_prior.hpp"
+
+#include <utility>
+
+namespace gaussmith {
+
+namespace {
+
+/// K^x is known by a root where it has this share of the rows at most: products with the root are then cheaper.
+constexpr double largest_rank_share = 0.5;
+
+bool is_diagonal(const Matrix& a) { return a.isDiagonal(0.0); }
+
+}  // namespace
+
+Matrix by_function(const Vector& stacked, Index width) {
+  return Eigen::Map<const Matrix>(stacked.data(), width, stacked.size() / width).transpose();
+}
+
+Vector stacked(const Matrix& by_function) {
+  Vector out(by_function.size());
+  Eigen::Map<Matrix>(out.data(), by_function.cols(), by_function.rows()) = by_function.transpose();
+  return out;
+}
+
+JointPrior::JointPrior(const Prior& prior, const Design& design, const Latents& latents, int threads)
+    : latents_(latents), latent_covariance_(latents.covariance()), independent_(is_diagonal(latent_covariance_)) {
+  if (has_own_kernels()) {
+    auto process = std::get<GaussianProcess>(prior);
+    for (const KernelHandle& kernel : latents.kernels) {
+      process.kernel = kernel;
+      geometries_.push_back(std::make_shared<PriorGeometry>(process, design, threads));
+    }
+  } else {
+    geometries_.push_back(std::make_shared<PriorGeometry>(prior, design, threads));
+  }
+  const PriorGeometry& first = *geometries_.front();
+  const bool few_weights = static_cast<double>(first.dimension()) <= largest_rank_share * static_cast<double>(rows());
+  if (first.has_independent_weights() && few_weights) {
+    geometries_.front()->whiten_rows();
+    root_ = first.whitened_rows(0, rows()).transpose();
+    return;
+  }
+  for (const auto& geometry : geometries_) kernels_.push_back(&geometry->row_covariance());
+}
+
+const Matrix& JointPrior::kernel(Index function) const {
+  return *kernels_[has_own_kernels() ? static_cast<std::size_t>(function) : 0];
+}
+
+Vector JointPrior::mean() const {
+  Matrix out(rows(), functions());
+  for (Index c = 0; c < functions(); ++c) out.col(c) = geometry(c)->row_mean();
+  if (latents_.mean.size() > 0) {
+    // The functions' own means are means of w: the design applies to them.
+    const PriorGeometry& first = *geometries_.front();
+    const Vector of_ones = first.design().times(Vector(Vector::Ones(first.mean().size())), first.threads());
+    out += of_ones * latents_.mean.transpose();
+  }
+  return stacked(out);
+}
+
+Vector JointPrior::variances() const {
+  Matrix out(rows(), functions());
+  for (Index c = 0; c < functions(); ++c) out.col(c) = scale(c) * geometry(c)->row_variances();
+  return stacked(out);
+}
+
+Matrix JointPrior::times(const Matrix& a) const {
+  Matrix out(rows(), functions());
+  if (has_root()) {
+    out.noalias() = gaussmith::times(root_, Matrix(transposed_times(root_, a) * latent_covariance_));
+  } else if (has_own_kernels()) {
+    for (Index c = 0; c < functions(); ++c) out.col(c) = symmetric_times(kernel(c), Vector(a.col(c)));
+  } else {
+    out.noalias() = symmetric_times(kernel(), a) * latent_covariance_;
+  }
+  return out;
+}
+
+std::vector<CrossBlock> JointPrior::cross(const NewPoints& points, Index begin, Index end) const {
+  std::vector<CrossBlock> blocks;
+  for (const auto& geometry : geometries_) blocks.push_back(geometry->cross(points, begin, end));
+  return blocks;
+}
+
+}  // namespace gaussmith

@@ -1,0 +1,19 @@
+// What a block of sites with one latent answers to questions that only several ask.
+
+#include "gaussmith/sites.hpp"
+
+#include <stdexcept>
+
+namespace gaussmith {
+
+void SiteBlock::curvature_slope(Index first, ConstSpan eta, ConstSpan covariance, Span out) const {
+  if (width() != 1) throw std::logic_error(traits().name + ": several latents need their own curvature_slope");
+  log_density(first, eta, {.value = {}, .first = {}, .second = {}, .third = out});
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] *= covariance[i];
+}
+
+void SiteBlock::star(Index /*first*/, ConstSpan /*eta*/, Span /*out*/) const {
+  throw std::logic_error(traits().name + ": the curvature is no star");
+}
+
+}  // namespace gaussmith
