@@ -50,6 +50,8 @@ std::string response_name(ResponseKind kind) {
       return "counts 0, 1, 2, ...";
     case ResponseKind::positive:
       return "positive numbers";
+    case ResponseKind::label:
+      return "classes";
     case ResponseKind::real:
       break;
   }

@@ -33,6 +33,12 @@ struct PredictionPoints {
   SiteArguments arguments = {};  ///< Row-wise arguments of that likelihood; missing ones keep the model's shared value.
 };
 
+/// Class probabilities at M points.
+struct ClassProbabilities {
+  Matrix probability;  ///< M x C.
+  Vector error;        ///< The absolute error of a row's numbers that is vouched for.
+};
+
 /// Predictions at M points. Latent quantities are of eta, response quantities of a new y. Either one Gaussian a point,
 /// or a weighted mixture of such predictions, where every quantity is that of the mixture.
 class Prediction {
@@ -45,8 +51,20 @@ class Prediction {
   /// likelihood. The weights, one a part, are positive and are scaled to sum to one. Throws InvalidModel.
   [[nodiscard]] static Prediction mixture(std::vector<Prediction> parts, Vector weights);
 
+  /// M, and C, the latents of a point. Latent quantities have C numbers a point, side by side.
+  [[nodiscard]] Index points() const { return latent_.mean.size() / latents(); }
+  [[nodiscard]] Index latents() const;
   [[nodiscard]] const Vector& latent_mean() const { return latent_.mean; }
   [[nodiscard]] const Vector& latent_variance() const { return latent_.variance; }
+  /// Of the latents of a point with one another: C x C numbers a point; empty for one latent.
+  [[nodiscard]] const Vector& latent_covariance() const { return latent_.covariance; }
+
+  /// Of labels: E[p(y = c)] under the latent moments of every point.
+  [[nodiscard]] ClassProbabilities class_probabilities(const ProbabilityGoal& goal = {}) const;
+  /// Of multinomial-logit: a lower bound on the log probability of every class in closed form, M x C.
+  [[nodiscard]] Matrix class_log_density_lower() const;
+  /// Of labels: the class probabilities at the latent means, M x C.
+  [[nodiscard]] Matrix class_probabilities_at_mean() const;
 
   [[nodiscard]] Vector response_mean() const;         ///< NaN where it does not exist (Cauchy).
   [[nodiscard]] Vector response_variance() const;     ///< NaN where it does not exist (Student-t, nu <= 2).
@@ -71,6 +89,7 @@ class Prediction {
 
  private:
   [[nodiscard]] const SiteBlock& response() const;  // Throws InvalidModel with missing().
+  [[nodiscard]] Vector class_log_density(const Vector& y) const;
   [[nodiscard]] Vector averaged(const std::function<Vector(const Prediction&)>& quantity) const;
 
   Marginals latent_;
@@ -97,8 +116,10 @@ struct FittedGaussian {
   /// For every block the arguments that vary by row and have no default (trials): predictions must bring them.
   std::vector<std::vector<std::string>> row_arguments;
 
+  Latents latents = {};        ///< Several latents a row; they have the covariance form.
   Design design = Identity{};  ///< Covariance form: the training rows H.
-  Vector precision;            ///< Covariance form: site precisions tau.
+  Vector precision;            ///< Covariance form: site precisions tau, or their blocks.
+  Vector star = {};            ///< Of blocks that are stars (SiteApproximation).
   Vector dual;                 ///< Covariance form: a with posterior mean of w = mean + Sigma H'a.
 
   /// Precision form: posterior mean of the whitened weights u, w = mean + R u. Root form: of u or of w.

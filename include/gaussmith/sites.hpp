@@ -8,6 +8,7 @@
 #include "gaussmith/types.hpp"
 
 #include <array>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -42,6 +43,7 @@ struct SiteTraits {
   bool gaussian = false;        ///< log t is a quadratic: every engine is exact.
   bool star = false;            ///< Curvature diag(pi) - pi pi'/1'pi with pi >= 0, one for each of several latents.
   bool any_thread = true;       ///< May be called from several threads at once; else only on the thread of the caller.
+  std::vector<std::string> methods = {};  ///< Of several latents: the methods that take it.
 };
 
 /// One parameter of a block: a value for all rows, or one for each row.
@@ -74,6 +76,19 @@ struct ParameterOut {
 };
 struct ResponseOut {
   Span mean, variance, probability;  ///< Moments of y; P(y = 1). NaN where a moment does not exist.
+};
+
+/// How class probabilities, integrals over the latents of a point, are found.
+enum class ProbabilityRule {
+  automatic,   ///< Quadrature up to three classes, otherwise quasi-Monte Carlo.
+  quadrature,  ///< Up to three classes.
+  qmc          ///< Randomised quasi-Monte Carlo.
+};
+struct ProbabilityGoal {
+  ProbabilityRule rule = ProbabilityRule::automatic;
+  double tolerance = 1e-4;  ///< The absolute error asked for.
+  std::uint64_t seed = 0;
+  int threads = 1;
 };
 
 /// One block of sites with its responses and parameters; immutable. `first` is the row at which a call starts and the
@@ -133,6 +148,10 @@ class SiteBlock {
   virtual void response_cdf(Index first, ConstSpan mean, ConstSpan variance, ConstSpan y, Span out) const = 0;
   /// Quantile of the response at a level in (0, 1); for discrete responses the smallest y with P(Y <= y) >= level.
   virtual void response_quantile(Index first, ConstSpan mean, ConstSpan variance, double level, Span out) const = 0;
+  /// Of labels: the probability of every class, C numbers a row, when eta ~ N(mean, covariance), and for every row the
+  /// absolute error vouched for.
+  virtual void class_probabilities(Index first, ConstSpan mean, ConstSpan covariance, const ProbabilityGoal& goal,
+                                   Span probability, Span error) const;
   /// One draw of the response per row at given eta.
   virtual void response_sample(Index first, ConstSpan eta, Random& random, Span out) const = 0;
 };
@@ -269,6 +288,20 @@ struct PiecewiseQuadratic {
   std::vector<double> breaks = {};  ///< In s, increasing; at a break the piece to its right holds.
   std::vector<Piece> pieces = {};   ///< One more than breaks, left to right; the outer ones have square <= 0.
 };
+
+/// A likelihood of several latents a row, given by log t and its derivatives; the laplace method takes it.
+struct CustomJointLikelihood {
+  std::string name = "custom";
+  Index latents = 2;
+  /// log t(eta; y) for the latents of one row; finite for every finite eta.
+  std::function<double(ConstSpan eta, double y)> log_density;
+  /// Its gradient and its Hessian, latents x latents numbers.
+  std::function<void(ConstSpan eta, double y, Span gradient, Span hessian)> derivatives;
+  bool log_concave = false;
+  /// The functions may be called from several threads at once; otherwise they are called on the thread of the caller.
+  bool any_thread = true;
+};
+[[nodiscard]] Sites observe(CustomJointLikelihood likelihood, const Vector& responses);
 
 /// A block of piecewise quadratic sites.
 [[nodiscard]] Sites observe(PiecewiseQuadratic likelihood, const Vector& responses);

@@ -62,7 +62,7 @@ bool is_better(const Report& second, const Report& first) {
 /// Whether the other form could do better where the covariance form, chosen from shapes, is not accurate: it knows the
 /// rows themselves, not their products, and one weight for equal inputs.
 bool has_second_form(const Model& model, const Run& run) {
-  if (run.form != CoreForm::automatic || !has_gaussian(model.prior) ||
+  if (run.form != CoreForm::automatic || !has_gaussian(model.prior) || model.latents.count > 1 ||
       choose_form(model, run.form).form != CoreForm::covariance)
     return false;
   // The first result is kept until the second is known to be better.

@@ -9,11 +9,9 @@ ParameterGradient curvature_gradient(const GaussianCore& core, const LatentPoint
   const Vector& eta = state.rows().mean;
   const Vector& v = state.rows().variance;
   const Vector& weights = state.model.weights;
-  Vector third;
-  SiteRows(state.model, state.threads).log_density(eta, nullptr, nullptr, nullptr, &third);
-  const Vector s = 0.5 * v.cwiseProduct(third);
+  const Vector s = 0.5 * SiteRows(state.model, state.threads).curvature_slope(eta, state.rows().covariances());
   const Vector v_s = core.covariance_times(s);
-  const Vector implicit = s - state.sites.precision.cwiseProduct(v_s);
+  const Vector implicit = s - precision_times(state.sites, v_s);
   return explicit_gradient(
       core, mode, state,
       [&](const SiteBlock& block, Index row, int parameter) {

@@ -29,6 +29,25 @@ std::string memory_way_out(const Model& model, CoreForm form) {
                      model.design.has_entries() ? ", or kl with kl.covariance=diagonal" : "");
 }
 
+std::shared_ptr<JointCore> build_joint_core(const Run& run, Posterior::State& state) {
+  const Model& model = state.model;
+  if (run.form != CoreForm::automatic && run.form != CoreForm::covariance)
+    throw InvalidOption("form: several latents a row have the covariance form; use covariance or auto");
+  const bool star =
+      SiteRows(model, 1).all(&SiteTraits::star) && model.latents.covariance().isDiagonal(0.0);
+  const bool few_weights = independent_variances(model.prior).has_value() && 2 * model.dimension() <= model.rows();
+  const double bytes = model_memory(model) + joint_factor_memory(model.rows(), model.latents.count,
+                                                                 few_weights ? model.dimension() : 0, star);
+  if (bytes > machine_memory())
+    throw InvalidOption(fmt::format(
+        "{} needs about {} for {} rows of {} latents, more than the {} of this machine; take fewer rows, or kl with "
+        "inducing variables (--inducing)",
+        name_of(state.method), memory_in_words(bytes), model.rows(), model.latents.count,
+        memory_in_words(machine_memory())));
+  return std::make_shared<JointCore>(
+      std::make_shared<JointPrior>(model.prior, model.design, model.latents, state.threads), model.offset);
+}
+
 std::shared_ptr<GaussianCore> build_core(const Run& run, Posterior::State& state) {
   if (run.form == CoreForm::matrix_free)
     throw InvalidOption(
@@ -38,6 +57,7 @@ std::shared_ptr<GaussianCore> build_core(const Run& run, Posterior::State& state
 
 std::shared_ptr<GaussianCore> build_core(const Run& run, const VarianceMethod& variances, Estimates estimates,
                                          Posterior::State& state) {
+  if (state.model.latents.count > 1) return build_joint_core(run, state);
   const FormChoice choice = choose_form(state.model, run.form, estimates);
   const Estimation estimation{variances, run.seed};
   const double bytes = model_memory(state.model) + core_memory(state.model, choice.form, estimation);
@@ -53,7 +73,8 @@ void end_in_site_form(GaussianCore& core, const SiteRows& sites, const SiteFormE
   state.sites = core.sites();
   RowMarginals rows = core.marginals(end.mean);
   state.law = core.law(end.mean);
-  state.law->know_rows(std::move(rows), state.sites.precision);
+  state.law->know_rows(std::move(rows), state.sites);
+  if (const auto* joint = dynamic_cast<const JointCore*>(&core)) state.report.core = joint->description();
 
   Report& report = state.report;
   const VarianceErrors estimated = core.variance_errors();
@@ -71,7 +92,7 @@ void end_in_site_form(GaussianCore& core, const SiteRows& sites, const SiteFormE
   const RoundingError rounding = core.rounding_error(end.mean);
   judge_rounding(rounding, end.no_step_helps, report);
   state.gradient_error =
-      rounding.gradient + 0.5 * estimated.rows * core.sites().precision.cwiseProduct(state.rows().variance).norm();
+      rounding.gradient + 0.5 * estimated.rows * core.sites().precision.cwiseProduct(state.rows().covariances()).norm();
   state.log_evidence =
       make_evidence(end.log_evidence, core, evidence_kind(end.method, core.accuracy(), sites, report.converged()));
   // Residuals of estimates are those of all rows together.

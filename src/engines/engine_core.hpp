@@ -3,6 +3,7 @@
 
 #include "engines/evidence_kind.hpp"
 #include "gaussian/core.hpp"
+#include "gaussian/joint_core.hpp"
 #include "model/site_rows.hpp"
 #include "posterior/posterior_state.hpp"
 
@@ -14,6 +15,9 @@ namespace gaussmith {
 /// The same for engines that can do with estimated variances, here by this method.
 [[nodiscard]] std::shared_ptr<GaussianCore> build_core(const Run& run, const VarianceMethod& variances,
                                                        Estimates estimates, Posterior::State& state);
+
+/// The core of a model with several latents a row; build_core gives it, too.
+[[nodiscard]] std::shared_ptr<JointCore> build_joint_core(const Run& run, Posterior::State& state);
 
 /// What to do about a core of this form that does not fit into memory, in words.
 [[nodiscard]] std::string memory_way_out(const Model& model, CoreForm form);

@@ -8,7 +8,9 @@
 #include "linalg/blas_threads.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <chrono>
 
 namespace gaussmith {
@@ -17,6 +19,18 @@ namespace {
 
 /// A precision this small beside that of its marginal is rounding of zero, not an outlier.
 constexpr double negligible = 1e-6;
+
+/// Sites of several latents say themselves which methods know them.
+void check_latents(const Model& model, const Method& method) {
+  for (std::size_t b = 0; b < model.sites.size(); ++b) {
+    const SiteTraits& traits = model.sites[b]->traits();
+    const bool named = std::find(traits.methods.begin(), traits.methods.end(), name_of(method)) != traits.methods.end();
+    if (model.sites[b]->width() > 1 && !named)
+      throw InvalidOption(fmt::format("sites[{}] ({}) has {} latents a row, which {} does not know; use {}", b,
+                                      traits.name, model.sites[b]->width(), name_of(method),
+                                      fmt::join(traits.methods, " or ")));
+  }
+}
 
 }  // namespace
 
@@ -30,11 +44,13 @@ Posterior infer_valid(const Model& model, const Method& method, const Run& run) 
   const auto start = std::chrono::steady_clock::now();
   if (run.threads < 0) throw InvalidOption(fmt::format("threads must be 0 (all) or more, found {}", run.threads));
   check_options(method);
+  check_latents(model, method);
   std::visit([&]<class Options>(const Options&) { Engine<Options>::check(model); }, method);
   const BlasThreads blas(resolve_threads(run.threads));
   auto state = fit_accurately(model, method, run, blas.threads());
+  const Vector strength = diagonals(state->sites.precision, state->sites.width);
   state->report.negative_precisions =
-      static_cast<int>((state->sites.precision.array() * state->rows().variance.array() < -negligible).count());
+      static_cast<int>((strength.array() * state->rows().variance.array() < -negligible).count());
   state->report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return Posterior(std::move(state));
 }

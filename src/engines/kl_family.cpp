@@ -66,7 +66,7 @@ void run_kl_family(const Kl& options, const KlCovariance& covariance, const Run&
   state.sites.precision = -2.0 * fit->d_variance;
   state.sites.shift = fit->d_mean + state.sites.precision.cwiseProduct(fit->latent.mean);
   state.law = std::make_unique<RootLaw>(geometry, fit->covariance, fit->coordinates);
-  state.law->know_rows(row_marginals(*fit, state.sites), state.sites.precision);
+  state.law->know_rows(row_marginals(*fit, state.sites), state.sites);
   const double error = summation_error(SiteRows(state.model, state.threads), fit->latent.mean, std::abs(fit->bound),
                                        report.residual, true);
   state.log_evidence = {fit->bound, EvidenceKind::lower_bound, {}, fit->rounding.log_evidence + error};

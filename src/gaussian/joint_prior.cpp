@@ -60,6 +60,13 @@ Vector JointPrior::mean() const {
   return stacked(out);
 }
 
+Vector JointPrior::mean_factors(const NewPoints& points, Index begin, Index end) const {
+  const auto* rows = std::get_if<NewRows>(&points);
+  if (rows == nullptr) return Vector::Ones(end - begin);
+  const PriorGeometry& first = *geometries_.front();
+  return rows->rows.sized(first.dimension()).transposed_rows(begin, end).colwise().sum().transpose();
+}
+
 Vector JointPrior::variances() const {
   Matrix out(rows(), functions());
   for (Index c = 0; c < functions(); ++c) out.col(c) = scale(c) * geometry(c)->row_variances();

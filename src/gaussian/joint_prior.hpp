@@ -47,10 +47,9 @@ class JointPrior {
 
   /// The prior mean of eta without the model's offset, stacked.
   [[nodiscard]] Vector mean() const;
-  /// The mean of function c at w, and what the latents add to the mean of every function.
-  [[nodiscard]] double added_mean(Index function) const {
-    return latents_.mean.size() > 0 ? latents_.mean(function) : 0.0;
-  }
+  /// What the means of the functions are multiplied by at new points [begin, end): 1 for a process, the sum of a row of
+  /// weights.
+  [[nodiscard]] Vector mean_factors(const NewPoints& points, Index begin, Index end) const;
   /// diag K, stacked.
   [[nodiscard]] Vector variances() const;
   /// K a for N x C numbers a.

@@ -2,6 +2,7 @@
 
 #include "gaussian/covariance_core.hpp"
 #include "gaussian/factor_law.hpp"
+#include "gaussian/joint_core.hpp"
 #include "gaussian/root_law.hpp"
 #include "gaussian/sparse_core.hpp"
 #include "gaussmith/errors.hpp"
@@ -19,14 +20,20 @@ Marginals PosteriorLaw::predict(const NewPoints& points) const {
   constexpr Index entries = Index{1} << 23;
   const Index columns = std::clamp<Index>(entries / std::max<Index>(1, numbers_per_point()), 64, 4096);
   const Index count = geometry_->count(points);
-  Marginals out{Vector(count), Vector(count)};
+  const Index c = width();
+  Marginals out{Vector(count * c), Vector(count * c)};
+  if (c > 1) out.covariance.resize(count * c * c);
   Vector mean;
   Vector variance;
   for (Index begin = 0; begin < count; begin += columns) {
     const Index end = std::min(count, begin + columns);
     predict(points, begin, end, mean, variance);
-    out.mean.segment(begin, end - begin) = mean;
-    out.variance.segment(begin, end - begin) = variance;
+    out.mean.segment(begin * c, mean.size()) = mean;
+    if (c > 1) {
+      out.covariance.segment(begin * c * c, variance.size()) = variance;
+      variance = diagonals(variance, c);
+    }
+    out.variance.segment(begin * c, variance.size()) = variance;
   }
   return out;
 }
@@ -60,14 +67,15 @@ Matrix PosteriorLaw::sample_weights(int draws, Random& random) const {
   return w;
 }
 
-void PosteriorLaw::know_rows(RowMarginals rows, Vector site_precision) {
+void PosteriorLaw::know_rows(RowMarginals rows, SiteApproximation sites) {
   rows_ = std::move(rows);
-  site_precision_ = std::move(site_precision);
+  sites_ = std::move(sites);
 }
 
 Marginals PosteriorLaw::cavities() const {
   if (!rows_) throw std::logic_error("a law made from a saved model knows no rows");
-  return gaussmith::cavities(*rows_, site_precision_, 1.0);
+  if (sites_.width > 1) return joint_cavities(*rows_, sites_);
+  return gaussmith::cavities(*rows_, sites_.precision, 1.0);
 }
 
 namespace {
@@ -126,9 +134,26 @@ std::unique_ptr<PosteriorLaw> root_law(const FittedGaussian& data, const std::sh
   return law;
 }
 
+std::unique_ptr<PosteriorLaw> joint_law(const FittedGaussian& data, int threads) {
+  auto prior = std::make_shared<JointPrior>(data.prior, data.design, data.latents, threads);
+  const Index c = data.latents.count;
+  const Index n = prior->rows();
+  if (data.dual.size() != n * c || data.precision.size() != n * c * c ||
+      (data.star.size() != 0 && data.star.size() != n * c))
+    throw InvalidModel(fmt::format("fitted: {} dual values and {} precisions for {} rows of {} latents",
+                                   data.dual.size(), data.precision.size(), n, c));
+  if (!data.dual.allFinite() || !data.precision.allFinite() || !data.star.allFinite())
+    throw InvalidModel("fitted: dual values and precisions must be finite");
+  JointCore core(std::move(prior), Vector{});
+  if (!core.set({data.precision, Vector::Zero(n * c), c, data.star}))
+    throw InvalidModel("fitted: the site precisions do not suit the prior covariance (not positive definite)");
+  return core.law({data.dual, {}});
+}
+
 }  // namespace
 
 std::unique_ptr<PosteriorLaw> make_law(const FittedGaussian& fitted, int threads) {
+  if (fitted.latents.count > 1) return joint_law(fitted, threads);
   auto geometry = std::make_shared<PriorGeometry>(fitted.prior, fitted.design, threads,
                                                   fitted.form == CoreForm::precision ? Copies::merged : Copies::apart);
   if (fitted.form == CoreForm::precision) {

@@ -1,7 +1,7 @@
 #pragma once
 // The law of a posterior: what is asked of it once inference is over. Moments and draws at new points, the rows without
 // their own sites, a form to save. Implementations: DualLaw (covariance form), FactorLaw (precision form), SparseLaw
-// (sparse form), RootLaw (constrained covariances).
+// (sparse form), RootLaw (constrained covariances), JointLaw (several latents a row).
 
 #include "gaussian/prior_geometry.hpp"
 #include "gaussian/site_form.hpp"
@@ -21,6 +21,9 @@ class PosteriorLaw {
   virtual ~PosteriorLaw() = default;
 
   [[nodiscard]] const PriorGeometry& geometry() const { return *geometry_; }
+
+  /// C, the latents of a point: below, a mean has C numbers a point and a variance C x C.
+  [[nodiscard]] virtual Index width() const { return 1; }
 
   /// How many numbers a new point takes while it is predicted; bounds the size of blocks.
   [[nodiscard]] virtual Index numbers_per_point() const = 0;
@@ -53,7 +56,7 @@ class PosteriorLaw {
   virtual void describe(FittedGaussian& out) const = 0;
 
   /// Tells the law about the rows it was inferred from; laws made from saved models know none.
-  void know_rows(RowMarginals rows, Vector site_precision);
+  void know_rows(RowMarginals rows, SiteApproximation sites);
   [[nodiscard]] const RowMarginals& rows() const { return *rows_; }
 
  protected:
@@ -61,7 +64,7 @@ class PosteriorLaw {
 
  private:
   std::optional<RowMarginals> rows_;
-  Vector site_precision_;
+  SiteApproximation sites_;
 };
 
 /// The law of a fitted Gaussian given as plain data. Throws InvalidModel where its parts do not fit together.

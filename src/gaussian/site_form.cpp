@@ -1,5 +1,9 @@
 #include "gaussian/site_form.hpp"
 
+#include <Eigen/LU>
+
+#include <limits>
+
 namespace gaussmith {
 
 Marginals cavities(const RowMarginals& rows, const Vector& precision, double power) {
@@ -12,6 +16,44 @@ Marginals cavities(const RowMarginals& rows, const Vector& precision, const Vect
   const auto v = rows.variance.array();
   const Eigen::ArrayXd s = rows.share.array() + (1.0 - powers.array()) * precision.array() * v;
   return {rows.mean.array() - powers.array() * v * rows.dual.array() / s, v / s};
+}
+
+Marginals joint_cavities(const RowMarginals& rows, const SiteApproximation& sites) {
+  const Index c = sites.width;
+  const Index square = c * c;
+  Marginals out{Vector(rows.mean.size()), Vector(rows.mean.size()), Vector(rows.covariance.size())};
+  for (Index n = 0; n < sites.rows(); ++n) {
+    const Eigen::Map<const Matrix> v(rows.covariance.data() + n * square, c, c);
+    const Eigen::Map<const Matrix> t(sites.precision.data() + n * square, c, c);
+    const Matrix left = Matrix::Identity(c, c) - t * v;
+    Matrix cavity = left.transpose().partialPivLu().solve(v);
+    cavity = 0.5 * (cavity + cavity.transpose()).eval();
+    if (!(left.determinant() > 0.0) || !(cavity.diagonal().minCoeff() > 0.0))
+      cavity.setConstant(std::numeric_limits<double>::quiet_NaN());
+    Eigen::Map<Matrix>(out.covariance.data() + n * square, c, c) = cavity;
+    out.mean.segment(n * c, c) = rows.mean.segment(n * c, c) - cavity * rows.dual.segment(n * c, c);
+    out.variance.segment(n * c, c) = cavity.diagonal();
+  }
+  return out;
+}
+
+Vector precision_times(const SiteApproximation& sites, const Vector& eta) {
+  const Index c = sites.width;
+  if (c == 1) return sites.precision.cwiseProduct(eta);
+  Vector out(eta.size());
+  for (Index n = 0; n < sites.rows(); ++n)
+    out.segment(n * c, c).noalias() =
+        Eigen::Map<const Matrix>(sites.precision.data() + n * c * c, c, c) * eta.segment(n * c, c);
+  return out;
+}
+
+Vector diagonals(const Vector& blocks, Index width) {
+  if (width == 1) return blocks;
+  const Index rows = blocks.size() / (width * width);
+  Vector out(rows * width);
+  for (Index n = 0; n < rows; ++n)
+    out.segment(n * width, width) = Eigen::Map<const Matrix>(blocks.data() + n * width * width, width, width).diagonal();
+  return out;
 }
 
 SiteApproximation between(const SiteApproximation& a, const SiteApproximation& b, double share) {

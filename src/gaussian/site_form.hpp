@@ -17,6 +17,9 @@ struct RowMarginals : Marginals {
   Vector share;  ///< 1 - tau v, the cavity's share of the marginal's precision: v / share is the variance without the
                  ///< site.
   Vector dual;   ///< a = nu - tau eta, the site's pull on the mean.
+
+  /// What rows of one latent have as variances and rows of several as covariances.
+  [[nodiscard]] const Vector& covariances() const { return covariance.size() > 0 ? covariance : variance; }
 };
 
 /// Marginals of q without a share `power` of each row's own site:
@@ -25,6 +28,15 @@ struct RowMarginals : Marginals {
 [[nodiscard]] Marginals cavities(const RowMarginals& rows, const Vector& precision, double power);
 /// The same with a share of its own for each row.
 [[nodiscard]] Marginals cavities(const RowMarginals& rows, const Vector& precision, const Vector& powers);
+
+/// The same for rows of several latents, without their whole site: V (I - T V)^-1 and m - (that) a, with the blocks. A
+/// row for which that is not a covariance has NaN.
+[[nodiscard]] Marginals joint_cavities(const RowMarginals& rows, const SiteApproximation& sites);
+
+/// T eta of the sites' blocks.
+[[nodiscard]] Vector precision_times(const SiteApproximation& sites, const Vector& eta);
+/// The diagonals of width x width blocks, stacked.
+[[nodiscard]] Vector diagonals(const Vector& blocks, Index width);
 
 /// (1 - share) a + share b.
 [[nodiscard]] SiteApproximation between(const SiteApproximation& a, const SiteApproximation& b, double share);

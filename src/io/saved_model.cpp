@@ -187,6 +187,8 @@ const char* kind_name(ResponseKind kind) {
       return "count";
     case ResponseKind::positive:
       return "positive";
+    case ResponseKind::label:
+      return "label";
     case ResponseKind::real:
       break;
   }
@@ -549,7 +551,7 @@ TargetCoding read_target(const JsonNode& node) {
   const std::string kind = node.at("kind").text();
   bool known = false;
   for (const ResponseKind candidate :
-       {ResponseKind::real, ResponseKind::sign, ResponseKind::count, ResponseKind::positive}) {
+       {ResponseKind::real, ResponseKind::sign, ResponseKind::count, ResponseKind::positive, ResponseKind::label}) {
     if (kind == kind_name(candidate)) {
       coding.kind = candidate;
       known = true;

@@ -98,6 +98,7 @@ Vector TargetCoding::encode(const Table& table) const {
       return checked_numbers(table, target, is_count, "a count; integers from 0 on are accepted");
     case ResponseKind::positive:
       return checked_numbers(table, target, is_positive, "positive; numbers above 0 are accepted");
+    case ResponseKind::label:
     case ResponseKind::real:
       break;
   }

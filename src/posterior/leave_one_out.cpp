@@ -12,9 +12,35 @@ namespace {
 /// A share this small is rounding of zero: only the row's own site determines it.
 constexpr double no_digits = 1e-13;
 
+/// Of rows with several latents: a label's log density is that of its class under the cavity.
+LeaveOneOut joint_leave_one_out(const Posterior::State& state) {
+  LeaveOneOut out;
+  out.latent = state.law->cavities();
+  const Index c = state.sites.width;
+  const Index square = c * c;
+  out.log_density = Vector::Constant(state.model.rows(), std::numeric_limits<double>::quiet_NaN());
+  Index row = 0;
+  for (const Sites& block : state.model.sites) {
+    const bool labels = block->traits().response == ResponseKind::label;
+    Vector probability(c);
+    double error = 0.0;
+    for (Index i = 0; i < block->size() && labels; ++i) {
+      const Index n = row + i;
+      const ConstSpan mean(out.latent.mean.data() + n * c, static_cast<std::size_t>(c));
+      const ConstSpan covariance(out.latent.covariance.data() + n * square, static_cast<std::size_t>(square));
+      if (!std::isfinite(out.latent.variance(n * c))) continue;
+      block->class_probabilities(i, mean, covariance, {}, view(probability), Span(&error, 1));
+      out.log_density(n) = std::log(probability(static_cast<Index>(block->responses()(i))));
+    }
+    row += block->size();
+  }
+  return out;
+}
+
 }  // namespace
 
 LeaveOneOut leave_one_out(const Posterior::State& state) {
+  if (state.sites.width > 1) return joint_leave_one_out(state);
   const SiteRows sites(state.model.sites, state.threads);
   LeaveOneOut out;
   out.latent = state.law->cavities();

@@ -1,8 +1,13 @@
 #include "gaussmith/errors.hpp"
 #include "gaussmith/predict.hpp"
+#include "linalg/dense.hpp"
 #include "posterior/prediction_mixture.hpp"
 
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
 
 namespace gaussmith {
 
@@ -26,6 +31,64 @@ Prediction Prediction::mixture(std::vector<Prediction> parts, Vector weights) {
 Vector Prediction::averaged(const std::function<Vector(const Prediction&)>& quantity) const {
   Vector out = Vector::Zero(latent_.mean.size());
   for (std::size_t k = 0; k < parts_.size(); ++k) out += part_weights_(static_cast<Index>(k)) * quantity(parts_[k]);
+  return out;
+}
+
+Index Prediction::latents() const {
+  return latent_.covariance.size() > 0 ? latent_.covariance.size() / latent_.mean.size() : 1;
+}
+
+ClassProbabilities Prediction::class_probabilities(const ProbabilityGoal& goal) const {
+  const SiteBlock& block = response();
+  const Index c = block.width();
+  ClassProbabilities out{Matrix::Zero(points(), c), Vector::Zero(points())};
+  for (std::size_t k = 0; k < parts_.size(); ++k) {
+    const double weight = part_weights_(static_cast<Index>(k));
+    const ClassProbabilities part = parts_[k].class_probabilities(goal);
+    out.probability += weight * part.probability;
+    out.error += weight * part.error;
+  }
+  if (!parts_.empty()) return out;
+  Matrix by_point(c, points());
+  block.class_probabilities(0, view(latent_.mean), view(latent_.covariance), goal,
+                            Span(by_point.data(), static_cast<std::size_t>(by_point.size())), view(out.error));
+  out.probability = by_point.transpose();
+  return out;
+}
+
+Matrix Prediction::class_log_density_lower() const {
+  Matrix out(points(), latents());
+  if (!parts_.empty()) {
+    // log sum_k w_k p_k is above the average of the logarithms.
+    out.setZero();
+    for (std::size_t k = 0; k < parts_.size(); ++k)
+      out += part_weights_(static_cast<Index>(k)) * parts_[k].class_log_density_lower();
+    return out;
+  }
+  for (Index c = 0; c < latents(); ++c) {
+    Vector value(points());
+    response()
+        .with(Vector::Constant(points(), static_cast<double>(c)), {})
+        ->expectation(0, view(latent_.mean), view(latent_.covariance), {view(value), {}, {}});
+    out.col(c) = value;
+  }
+  return out;
+}
+
+Matrix Prediction::class_probabilities_at_mean() const {
+  Matrix out = Matrix::Zero(points(), latents());
+  if (!parts_.empty()) {
+    for (std::size_t k = 0; k < parts_.size(); ++k)
+      out += part_weights_(static_cast<Index>(k)) * parts_[k].class_probabilities_at_mean();
+    return out;
+  }
+  for (Index c = 0; c < latents(); ++c) {
+    Vector value(points());
+    response()
+        .with(Vector::Constant(points(), static_cast<double>(c)), {})
+        ->log_density(0, view(latent_.mean), {view(value), {}, {}, {}});
+    out.col(c) = value.array().exp();
+  }
   return out;
 }
 
@@ -74,9 +137,10 @@ Vector Prediction::response_cdf(const Vector& y) const {
 }
 
 Vector Prediction::log_density(const Vector& y) const {
-  if (y.size() != latent_.mean.size())
-    throw InvalidModel(fmt::format("predict: {} responses for {} points", y.size(), latent_.mean.size()));
+  if (y.size() != points())
+    throw InvalidModel(fmt::format("predict: {} responses for {} points", y.size(), points()));
   if (!parts_.empty()) return mixture_log_density(parts_, part_weights_, y);
+  if (latents() > 1) return class_log_density(y);
   SiteArguments same;
   for (const SiteParameter& p : response().parameters()) same[p.name] = p.values;
   const Sites at_y = response().with(y, same);
@@ -94,16 +158,35 @@ Vector Prediction::log_density(const Vector& y) const {
   return out;
 }
 
+Vector Prediction::class_log_density(const Vector& y) const {
+  const Sites at_y = response().with(y, {});  // Checks the labels.
+  const Matrix probability = class_probabilities().probability;
+  Vector out(points());
+  for (Index i = 0; i < points(); ++i) out(i) = std::log(std::max(probability(i, static_cast<Index>(y(i))), 0.0));
+  return out;
+}
+
 Matrix Prediction::response_samples(int draws, std::uint64_t seed) const {
   if (draws < 1) throw InvalidOption(fmt::format("draws must be at least 1, found {}", draws));
   const SiteBlock& block = response();
   if (!parts_.empty()) return mixture_samples(parts_, part_weights_, draws, seed);
   Random random(seed);
-  Matrix out(latent_.mean.size(), draws);
+  const Index c = latents();
+  Matrix out(points(), draws);
   Vector eta(latent_.mean.size());
-  Vector y(latent_.mean.size());
+  Vector y(points());
+  std::vector<Matrix> roots;  // Of the points' covariances.
+  for (Index i = 0; c > 1 && i < points(); ++i)
+    roots.push_back(pivoted_cholesky(Eigen::Map<const Matrix>(latent_.covariance.data() + i * c * c, c, c)).factor);
   for (int d = 0; d < draws; ++d) {
-    for (Index i = 0; i < eta.size(); ++i) eta(i) = latent_.mean(i) + std::sqrt(latent_.variance(i)) * random.normal();
+    for (Index i = 0; c == 1 && i < eta.size(); ++i)
+      eta(i) = latent_.mean(i) + std::sqrt(latent_.variance(i)) * random.normal();
+    for (Index i = 0; c > 1 && i < points(); ++i) {
+      const Matrix& root = roots[static_cast<std::size_t>(i)];
+      Vector z(root.cols());
+      for (double& value : z) value = random.normal();
+      eta.segment(i * c, c) = latent_.mean.segment(i * c, c) + root * z;
+    }
     block.response_sample(0, view(eta), random, view(y));
     out.col(d) = y;
   }

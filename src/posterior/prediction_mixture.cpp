@@ -63,6 +63,16 @@ Marginals total_moments(const std::vector<const Marginals*>& parts, const Vector
   for (std::size_t k = 0; k < parts.size(); ++k)
     out.variance += weights(static_cast<Index>(k)) *
                     (parts[k]->variance.array() + (parts[k]->mean - out.mean).array().square()).matrix();
+  if (parts.front()->covariance.size() == 0) return out;
+  const Index c = parts.front()->covariance.size() / size;
+  out.covariance.setZero(parts.front()->covariance.size());
+  for (std::size_t k = 0; k < parts.size(); ++k)
+    for (Index i = 0; i < size / c; ++i) {
+      const Vector apart = parts[k]->mean.segment(i * c, c) - out.mean.segment(i * c, c);
+      Eigen::Map<Matrix>(out.covariance.data() + i * c * c, c, c) +=
+          weights(static_cast<Index>(k)) *
+          (Eigen::Map<const Matrix>(parts[k]->covariance.data() + i * c * c, c, c) + apart * apart.transpose());
+    }
   return out;
 }
 

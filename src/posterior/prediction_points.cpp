@@ -70,9 +70,9 @@ Prediction predict_points(const PredictionPoints& points, const PosteriorLaw& la
                           const std::vector<std::vector<std::string>>& row_arguments) {
   const NewPoints at = where(points, law.geometry());
   const Index count = law.geometry().count(at);
-  if (points.offset.size() != 0 && points.offset.size() != count)
-    throw InvalidModel(
-        fmt::format("predict: offset has {} entries, but there are {} points", points.offset.size(), count));
+  if (points.offset.size() != 0 && points.offset.size() != count * law.width())
+    throw InvalidModel(fmt::format("predict: offset has {} entries, but there are {} points{}", points.offset.size(),
+                                   count, law.width() > 1 ? fmt::format(" of {} latents", law.width()) : ""));
   if (!points.offset.allFinite()) throw InvalidModel("predict: offset holds a value that is not a finite number");
   if (points.variance.size() != 0 &&
       (points.variance.size() != count || !(points.variance.array() >= 0.0).all() || !points.variance.allFinite()))
@@ -94,6 +94,8 @@ Prediction predict_points(const PredictionPoints& points, const PosteriorLaw& la
 
   Marginals latent = law.predict(at);
   if (points.offset.size() > 0) latent.mean += points.offset;
+  if (points.variance.size() > 0 && law.width() > 1)
+    throw InvalidModel("predict: variance goes with one latent a row");
   if (points.variance.size() > 0) latent.variance += points.variance;
   return {std::move(latent), std::move(likelihood), std::move(missing)};
 }

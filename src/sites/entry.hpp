@@ -23,5 +23,7 @@ const LikelihoodEntry& cauchy_likelihood();
 const LikelihoodEntry& weibull_likelihood();
 const LikelihoodEntry& exponential_likelihood();
 const LikelihoodEntry& gamma_likelihood();
+const LikelihoodEntry& multinomial_logit_likelihood();
+const LikelihoodEntry& multinomial_probit_likelihood();
 
 }  // namespace gaussmith

@@ -58,6 +58,7 @@ double response_quantile_of(ResponseKind kind, const std::function<double(double
     case ResponseKind::sign:
       return cdf(-1.0) >= level ? -1.0 : 1.0;
     case ResponseKind::count:
+    case ResponseKind::label:
       return count_crossing(cdf, level);
     case ResponseKind::positive:
       // |log y| <= 700 keeps e^x finite and positive.

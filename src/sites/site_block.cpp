@@ -1,5 +1,6 @@
 // What a block of sites with one latent answers to questions that only several ask.
 
+#include "gaussmith/errors.hpp"
 #include "gaussmith/sites.hpp"
 
 #include <stdexcept>
@@ -14,6 +15,11 @@ void SiteBlock::curvature_slope(Index first, ConstSpan eta, ConstSpan covariance
 
 void SiteBlock::star(Index /*first*/, ConstSpan /*eta*/, Span /*out*/) const {
   throw std::logic_error(traits().name + ": the curvature is no star");
+}
+
+void SiteBlock::class_probabilities(Index /*first*/, ConstSpan /*mean*/, ConstSpan /*covariance*/,
+                                    const ProbabilityGoal& /*goal*/, Span /*probability*/, Span /*error*/) const {
+  throw InvalidOption(traits().name + ": the responses are no classes, so there are no class probabilities");
 }
 
 }  // namespace gaussmith

@@ -36,6 +36,7 @@ bool accepts(ResponseKind kind, double y) {
     case ResponseKind::sign:
       return y == -1.0 || y == 1.0;
     case ResponseKind::count:
+    case ResponseKind::label:
       return y >= 0.0 && y <= largest_response && whole(y);
     case ResponseKind::positive:
       return y > 0.0 && y <= largest_response;
@@ -53,6 +54,8 @@ std::string expected(ResponseKind kind) {
       return "a whole number of at least 0";
     case ResponseKind::positive:
       return "a positive number";
+    case ResponseKind::label:
+      return "a class: 0, 1, ...";
   }
   return "";
 }

@@ -1,0 +1,109 @@
+// exp eta_y / sum_c exp eta_c: C classes, C latents.
+
+#include "numerics/class_probabilities.hpp"
+#include "sites/class_block.hpp"
+#include "sites/entry.hpp"
+#include "sites/softmax.hpp"
+#include "sites/softmax_bound.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gaussmith {
+
+namespace {
+
+LikelihoodInfo info() {
+  return {.traits = {.name = "multinomial-logit",
+                     .response = ResponseKind::label,
+                     .log_concave = true,
+                     .star = true,
+                     .methods = {"laplace", "kl"}},
+          .formula = "exp(eta_y) / sum_c exp(eta_c)",
+          .summary = "several classes, softmax of one latent function a class",
+          .arguments = {classes_argument()}};
+}
+
+class MultinomialLogit final : public ClassBlock {
+ public:
+  MultinomialLogit(const Vector& responses, const SiteArguments& arguments)
+      : ClassBlock(info(), responses, arguments) {}
+
+  std::shared_ptr<const SiteBlock> with(const Vector& responses, const SiteArguments& arguments) const override {
+    return std::make_shared<const MultinomialLogit>(responses, arguments_with(arguments));
+  }
+
+  void log_density(Index first, ConstSpan eta, const LogDensityOut& out) const override {
+    const Index c = width();
+    Vector gradient(c);
+    for_rows(first, eta, [&](Index row, Index i) {
+      // The Hessian is made of the gradient.
+      const Span slope = out.first.empty() && !out.second.empty() ? view(gradient) : row_of(out.first, i, c);
+      const double value = softmax_log_density(label(row), row_of(eta, i, c), slope, row_of(out.second, i, c * c));
+      if (!out.value.empty()) out.value[static_cast<std::size_t>(i)] = value;
+    });
+  }
+
+  void curvature_slope(Index first, ConstSpan eta, ConstSpan covariance, Span out) const override {
+    const Index c = width();
+    for_rows(first, eta, [&](Index, Index i) {
+      softmax_curvature_slope(row_of(eta, i, c), row_of(covariance, i, c * c), row_of(out, i, c));
+    });
+  }
+
+  void star(Index first, ConstSpan eta, Span out) const override {
+    const Index c = width();
+    for_rows(first, eta, [&](Index, Index i) {
+      const ConstSpan f = row_of(eta, i, c);
+      const Span p = row_of(out, i, c);
+      const double largest = *std::max_element(f.begin(), f.end());
+      double sum = 0.0;
+      for (std::size_t k = 0; k < f.size(); ++k) sum += p[k] = std::exp(f[k] - largest);
+      for (double& value : p) value /= sum;
+    });
+  }
+
+  /// The largest h of the bound, with its derivatives.
+  void expectation(Index first, ConstSpan mean, ConstSpan covariance, const ExpectationOut& out) const override {
+    const Index c = width();
+    SoftmaxBound bound(c);
+    Vector probabilities(c);
+    for_rows(first, mean, [&](Index row, Index i) {
+      probabilities.setZero();
+      const Span d_variance = row_of(out.d_variance, i, c * c);
+      const auto result = bound.maximise(label(row), row_of(mean, i, c), row_of(covariance, i, c * c),
+                                         {view(probabilities), row_of(out.d_mean, i, c), d_variance});
+      if (!out.value.empty()) out.value[static_cast<std::size_t>(i)] = result.value;
+      for (double& value : d_variance) value *= -0.5;
+    });
+  }
+
+  void class_probabilities(Index, ConstSpan mean, ConstSpan covariance, const ProbabilityGoal& goal, Span probability,
+                           Span error) const override {
+    find_class_probabilities(ClassLink::logit, width(), mean, covariance, goal.rule, goal.tolerance, goal.seed,
+                             goal.threads, probability, error);
+  }
+
+  void response_sample(Index first, ConstSpan eta, Random& random, Span out) const override {
+    const Index c = width();
+    Vector p(c);
+    for_rows(first, eta, [&](Index row, Index i) {
+      star(row, row_of(eta, i, c), view(p));
+      double left = random.uniform();
+      Index k = 0;
+      while (k + 1 < c && (left -= p(k)) >= 0.0) ++k;
+      out[static_cast<std::size_t>(i)] = static_cast<double>(k);
+    });
+  }
+};
+
+}  // namespace
+
+const LikelihoodEntry& multinomial_logit_likelihood() {
+  static const LikelihoodEntry entry{info(), [](const Vector& responses, const SiteArguments& arguments) -> Sites {
+                                       return std::make_shared<const MultinomialLogit>(responses, arguments);
+                                     }};
+  return entry;
+}
+
+}  // namespace gaussmith
