@@ -92,7 +92,9 @@ TEST(WeightGaussian, VariancesOfLanczosDoNotDependOnTheRowsBesides) {
     const Vector all = gaussian.marginals(design).variance;
     for (Index row = 0; row < 20; ++row)
       EXPECT_NEAR(gaussian.marginals(design.select({row})).variance(0), all(row), 1e-12 * (1.0 + all(row)));
-    if (before.size() > 0) EXPECT_GT((all - before).cwiseAbs().maxCoeff(), 1e-3);
+    if (before.size() > 0) {
+      EXPECT_GT((all - before).cwiseAbs().maxCoeff(), 1e-3);
+    }
     before = all;
     const Vector row = Matrix(pool.rows).row(n);
     gaussian.include(row, {0.2, 0.5}, gaussian.solve(row));
