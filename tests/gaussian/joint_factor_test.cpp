@@ -368,6 +368,8 @@ TEST(JointFactors, AreThereExactlyWhereThePosteriorIsProper) {
   SiteApproximation negative = star_sites(1, 2, Stars::plain);
   negative.star(0) = -1e-3;
   EXPECT_FALSE(star.factorise(negative));
+  negative.star = {};
+  EXPECT_THROW((void)star.factorise(negative), std::logic_error);
 }
 
 /// All that a factor says, in one vector.
