@@ -137,8 +137,7 @@ Vector Prediction::response_cdf(const Vector& y) const {
 }
 
 Vector Prediction::log_density(const Vector& y) const {
-  if (y.size() != points())
-    throw InvalidModel(fmt::format("predict: {} responses for {} points", y.size(), points()));
+  if (y.size() != points()) throw InvalidModel(fmt::format("predict: {} responses for {} points", y.size(), points()));
   if (!parts_.empty()) return mixture_log_density(parts_, part_weights_, y);
   if (latents() > 1) return class_log_density(y);
   SiteArguments same;
