@@ -137,8 +137,7 @@ Vector Prediction::response_cdf(const Vector& y) const {
 }
 
 Vector Prediction::log_density(const Vector& y) const {
-  if (y.size() != points())
-    throw InvalidModel(fmt::format("predict: {} responses for {} points", y.size(), points()));
+  if (y.size() != points()) throw InvalidModel(fmt::format("predict: {} responses for {} points", y.size(), points()));
   if (!parts_.empty()) return mixture_log_density(parts_, part_weights_, y);
   if (latents() > 1) return class_log_density(y);
   SiteArguments same;
@@ -160,10 +159,7 @@ Vector Prediction::log_density(const Vector& y) const {
 
 Vector Prediction::class_log_density(const Vector& y) const {
   const Sites at_y = response().with(y, {});  // Checks the labels.
-  const Matrix probability = class_probabilities().probability;
-  Vector out(points());
-  for (Index i = 0; i < points(); ++i) out(i) = std::log(std::max(probability(i, static_cast<Index>(y(i))), 0.0));
-  return out;
+  return class_probabilities().log_density(y);
 }
 
 Matrix Prediction::response_samples(int draws, std::uint64_t seed) const {
