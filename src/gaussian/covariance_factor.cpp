@@ -1,18 +1,13 @@
 #include "gaussian/covariance_factor.hpp"
 
+#include "gaussian/weak_sites.hpp"
+
 #include <algorithm>
 #include <cmath>
 
 namespace gaussmith {
 
 namespace {
-
-/// Below this precision r / sqrt(tau) could overflow; such rows take the route that does not divide.
-constexpr double smallest_root = 1e-140;
-
-/// Rows with tau K_nn below this take their variance from K_nn - |L^-1 T^1/2 k_n|^2: the cheap formula
-/// (1 - (B^-1)_nn) / tau loses a factor 1 / (tau K_nn) in relative accuracy.
-constexpr double weak_site = 1e-3;
 
 /// Steps of a power iteration, and what it may be short of the largest eigenvalue by.
 constexpr int growth_steps = 8;

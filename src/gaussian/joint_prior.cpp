@@ -1,5 +1,8 @@
 #include "gaussian/joint_prior.hpp"
 
+#include "linalg/blas_threads.hpp"
+#include "linalg/tiled.hpp"
+
 #include <utility>
 
 namespace gaussmith {
@@ -80,7 +83,11 @@ Matrix JointPrior::times(const Matrix& a) const {
   } else if (has_own_kernels()) {
     for (Index c = 0; c < functions(); ++c) out.col(c) = symmetric_times(kernel(c), Vector(a.col(c)));
   } else {
-    out.noalias() = symmetric_times(kernel(), a) * latent_covariance_;
+    // Slices on one thread too: the same bits for any number of them.
+    Matrix product(a.rows(), a.cols());
+    const double flops = 2.0 * static_cast<double>(a.rows()) * static_cast<double>(a.size());
+    tiled::set_symmetric_product(kernel(), a, product, threads_for(flops));
+    out.noalias() = product * latent_covariance_;
   }
   return out;
 }
