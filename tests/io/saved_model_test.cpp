@@ -1,5 +1,6 @@
 #include "gaussmith/errors.hpp"
 #include "gaussmith/files.hpp"
+#include "io/checksum.hpp"
 
 #include <gtest/gtest.h>
 
@@ -330,6 +331,11 @@ SavedModel class_model(const std::string& fields, const std::string& kernel = R"
   saved.coding.target.kind = ResponseKind::label;
   saved.coding.target.classes = {"a", "b, \"c\"", "d"};
   return saved;
+}
+
+/// The payload behind a correct first line.
+std::string with_header(const std::string& payload) {
+  return "gaussmith-model/1 " + checksum_hex(payload) + " " + std::to_string(payload.size()) + "\n" + payload;
 }
 
 TEST(SavedModelFile, SeveralLatentsComeBackAsTheyWere) {

@@ -138,23 +138,23 @@ TEST(TargetCoding, ClassesThatAreRefused) {
   const auto given = [](const std::vector<std::string>& cells, const std::vector<std::string>& classes) {
     return [table = column_y(cells), classes] { return make_target_coding(table, "y", ResponseKind::label, classes); };
   };
-  EXPECT_TRUE(fails_with<InvalidFile>(coding({"1", "2.5", "1"}, ResponseKind::label), "t.csv, line 3"));
-  EXPECT_TRUE(fails_with<InvalidFile>(coding({"1", "2.5", "1"}, ResponseKind::label), "2.5 is not a label"));
-  EXPECT_TRUE(fails_with<InvalidFile>(coding({"a", "a"}, ResponseKind::label), "all 2 labels up to here are a"));
-  EXPECT_TRUE(fails_with<InvalidFile>(coding({"a", "b", "c"}, ResponseKind::label), "each of the 3 rows"));
-  EXPECT_TRUE(fails_with<InvalidFile>(given({"a", "b", "a", "d"}, {"a", "b", "c"}), "t.csv, line 5"));
-  EXPECT_TRUE(fails_with<InvalidFile>(given({"a", "b", "a", "d"}, {"a", "b", "c"}), "the labels are a, b, c"));
-  EXPECT_TRUE(fails_with<InvalidOption>(given({"a", "b", "a"}, {"a", "b", "a"}), "named twice"));
-  EXPECT_TRUE(fails_with<InvalidOption>(given({"a", "a"}, {"a"}), "two names or more"));
-  EXPECT_TRUE(fails_with<InvalidFile>(coding({"a", "", "b"}, ResponseKind::label), "line 3"));
+  EXPECT_TRUE(fails_with<InvalidFile>(coding({"1", "2.5", "1"}, ResponseKind::label), {"t.csv, line 3"}));
+  EXPECT_TRUE(fails_with<InvalidFile>(coding({"1", "2.5", "1"}, ResponseKind::label), {"2.5 is not a label"}));
+  EXPECT_TRUE(fails_with<InvalidFile>(coding({"a", "a"}, ResponseKind::label), {"all 2 labels up to here are a"}));
+  EXPECT_TRUE(fails_with<InvalidFile>(coding({"a", "b", "c"}, ResponseKind::label), {"each of the 3 rows"}));
+  EXPECT_TRUE(fails_with<InvalidFile>(given({"a", "b", "a", "d"}, {"a", "b", "c"}), {"t.csv, line 5"}));
+  EXPECT_TRUE(fails_with<InvalidFile>(given({"a", "b", "a", "d"}, {"a", "b", "c"}), {"the labels are a, b, c"}));
+  EXPECT_TRUE(fails_with<InvalidOption>(given({"a", "b", "a"}, {"a", "b", "a"}), {"named twice"}));
+  EXPECT_TRUE(fails_with<InvalidOption>(given({"a", "a"}, {"a"}), {"two names or more"}));
+  EXPECT_TRUE(fails_with<InvalidFile>(coding({"a", "", "b"}, ResponseKind::label), {"line 3"}));
   const TargetCoding target = make_target_coding(column_y({"a", "b", "a"}), "y", ResponseKind::label);
-  EXPECT_TRUE(fails_with<InvalidFile>([&] { return target.encode(column_y({"a", "x"})); }, "\"x\" is unknown"));
+  EXPECT_TRUE(fails_with<InvalidFile>([&] { return target.encode(column_y({"a", "x"})); }, {"\"x\" is unknown"}));
 }
 
 TEST(TargetCoding, MoreThanTwoSignsNameTheOtherLikelihoods) {
-  EXPECT_TRUE(fails_with<InvalidFile>(coding({"a", "b", "c"}, ResponseKind::sign), "found 3: a, b, c"));
-  EXPECT_TRUE(fails_with<InvalidFile>(coding({"a", "b", "c"}, ResponseKind::sign), "multinomial-logit"));
-  EXPECT_TRUE(fails_with<InvalidFile>(coding({"a", "b", "c"}, ResponseKind::sign), "multinomial-probit"));
+  EXPECT_TRUE(fails_with<InvalidFile>(coding({"a", "b", "c"}, ResponseKind::sign), {"found 3: a, b, c"}));
+  EXPECT_TRUE(fails_with<InvalidFile>(coding({"a", "b", "c"}, ResponseKind::sign), {"multinomial-logit"}));
+  EXPECT_TRUE(fails_with<InvalidFile>(coding({"a", "b", "c"}, ResponseKind::sign), {"multinomial-probit"}));
 }
 
 }  // namespace
