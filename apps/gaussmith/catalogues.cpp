@@ -23,8 +23,16 @@ struct Listing {
   Json json;
 };
 
-/// Asks the library itself: one site under a unit prior.
+bool names(const LikelihoodInfo& likelihood, const std::string& method) {
+  const auto& methods = likelihood.traits.methods;
+  return std::find(methods.begin(), methods.end(), method) != methods.end();
+}
+
+/// Likelihoods of several latents name their methods. Otherwise asks the library itself: one site under a unit prior.
 bool accepts(const std::string& method, const LikelihoodInfo& likelihood) {
+  if (!likelihood.traits.methods.empty()) {
+    return names(likelihood, method);
+  }
   SiteArguments arguments;
   for (const auto& argument : likelihood.arguments) {
     if (argument.required) {
@@ -33,10 +41,6 @@ bool accepts(const std::string& method, const LikelihoodInfo& likelihood) {
   }
   Model model;
   model.prior = Isotropic{.mean = Vector::Zero(1), .variance = 1.0};
-  if (likelihood.traits.response == ResponseKind::label) {
-    model.latents.count = 2;
-    arguments["classes"] = one(2.0);
-  }
   model.sites = {observe(likelihood.traits.name, one(placeholder_response(likelihood.traits.response)), arguments)};
   try {
     (void)infer(model, make_method(method));
@@ -67,10 +71,8 @@ constexpr const char* latent_by_class = "one per class";
 /// The numbers of latents a row that a method knows.
 std::vector<std::string> latents_for(const MethodInfo& method) {
   const auto& catalogue = likelihood_catalogue();
-  const bool several = std::any_of(catalogue.begin(), catalogue.end(), [&](const LikelihoodInfo& info) {
-    const auto& methods = info.traits.methods;
-    return std::find(methods.begin(), methods.end(), method.name) != methods.end();
-  });
+  const bool several = std::any_of(catalogue.begin(), catalogue.end(),
+                                   [&](const LikelihoodInfo& info) { return names(info, method.name); });
   return several ? std::vector<std::string>{"1", latent_by_class} : std::vector<std::string>{"1"};
 }
 

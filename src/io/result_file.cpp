@@ -17,7 +17,7 @@ Vector first_rows(const Vector& values, Index rows) { return rows > 0 ? Vector(v
 
 Marginals first_rows(const Marginals& all, Index rows, Index latents) {
   return {first_rows(all.mean, rows * latents), first_rows(all.variance, rows * latents),
-          first_rows(all.covariance, rows * latents * latents)};
+          latents > 1 ? first_rows(all.covariance, rows * latents * latents) : Vector()};
 }
 
 Json moments(const Marginals& marginals, Index latents) {

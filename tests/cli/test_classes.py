@@ -145,7 +145,7 @@ class Tables(ToolTest):
         self.write("t.csv", content)
         done = self.fit("--save", "m.gsm")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("labels of \"kind\": cat, small -> 0, dog -> 1, owl -> 2", done.stderr)
+        self.assertIn("labels of \"kind\": \"cat, small\" -> 0, dog -> 1, owl -> 2", done.stderr)
         self.assertIn("8 x dog", done.stdout)
         self.assertIn("3 latent functions", done.stdout)
         self.assertIn("error rate", done.stdout)
