@@ -4,16 +4,15 @@ inference for large scale generalized linear models" (ICML 2009); docs/reproduce
 
   reproduce/active_curves.py TABLE.svm[.gz] --name a9a --work DIR [--output docs/reproduce]
 
-For every seed the rows of TABLE are divided at random into a pool and a test, `gaussmith design active` runs once for
-each score, and once all labels of the pool are used. Prints Markdown tables, and writes NAME_active.svg to the output
-folder and the mean curves, curves.csv, to DIR. Runs that are in DIR already are not repeated, and one that was killed
-goes on from its state.
+For every seed the rows of TABLE are divided at random into a pool and a test, and `gaussmith design active` runs once
+for each score; random goes on until all labels of the pool are used. Prints Markdown tables, and writes NAME_active.svg
+to the output folder and the mean curves, curves.csv, to DIR. Runs that are in DIR already are not repeated, and one
+that was killed goes on from its state.
 """
 
 import argparse
 import csv
 import gzip
-import json
 import pathlib
 import random
 import subprocess
@@ -21,7 +20,9 @@ import sys
 
 SCORES = ("uncertainty", "information-gain", "random")
 COLOURS = {"uncertainty": "#0b6e4f", "information-gain": "#b5651d", "random": "#4a5a8a"}
-LEVELS = (0.003, 0.001, 0.0)  # Above the error of all labels.
+LEVELS = (0.003, 0.002, 0.001, 0.0005, 0.0)  # Above the error of all labels.
+STEP = 30  # Labels between points of mean curves.
+RESAMPLES = 400
 
 
 def read_arguments():
@@ -34,11 +35,11 @@ def read_arguments():
     parser.add_argument("--pool", type=int, default=16000, help="rows of the pool; the others are the test")
     parser.add_argument("--initial", type=int, default=100)
     parser.add_argument("--block", type=int, default=3)
-    parser.add_argument("--random-block", type=int, default=30, help="of random, where blocks choose nothing")
+    parser.add_argument("--random-block", type=int, default=150, help="of random, where blocks choose nothing")
     parser.add_argument("--lanczos", type=int, default=80)
-    parser.add_argument("--labels", type=int, default=3000)
-    parser.add_argument("--random-labels", type=int, default=6000)
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--labels", type=int, default=3500, help="of uncertainty and information gain")
+    parser.add_argument("--shown", type=int, default=9000, help="labels to which the plot goes")
+    parser.add_argument("--seeds", type=int, default=16)
     parser.add_argument("--priors", nargs="+", default=["gaussian=1", "laplace=1"], metavar="NAME=NUMBER",
                         help="gaussian=VARIANCE or laplace=SCALE")
     parser.add_argument("--scores", nargs="+", default=list(SCORES), choices=SCORES)
@@ -62,7 +63,7 @@ def divide(options, seed):
 
 
 def run(options, prior, score, seed):
-    """The curve of one run, [(labels, error, seconds)], and what all labels lead to where that was asked for."""
+    """The curve of one run, [(labels, error, seconds)]."""
     name, number = prior.split("=")
     stem = options.work / f"{name}_{number}_{score}_{seed}"
     result = stem.with_name(stem.name + ".json")
@@ -73,47 +74,77 @@ def run(options, prior, score, seed):
         chance = score == "random"
         command = [options.gaussmith, "design", "active", "--train", pool, "--test", test, "--score", score,
                    "--initial", options.initial, "--block", options.random_block if chance else options.block,
-                   "--labels", options.random_labels if chance else options.labels, "--lanczos", options.lanczos,
+                   "--labels", options.pool if chance else options.labels, "--lanczos", options.lanczos,
+                   "--every", STEP,
                    "--prior", name, "--prior-variance" if name == "gaussian" else "--prior-scale", number,
                    "--seed", seed, "--threads", 1, "--curve", f"{stem}.csv", "--state", f"{stem}.state", "--json"]
-        if chance:
-            command.append("--reference")
         done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, text=True, check=False)
         if done.returncode not in (0, 2) or not done.stdout:
             sys.exit(f"{' '.join(str(word) for word in command)} ended with code {done.returncode}")
         result.write_text(done.stdout)
     with open(f"{stem}.csv", newline="") as file:
-        curve = [(int(row["labels"]), float(row["test_error"]), float(row["seconds"])) for row in csv.DictReader(file)]
-    reference = json.loads(result.read_text()).get("reference")
-    return curve, reference
+        return [(int(row["labels"]), float(row["test_error"]), float(row["seconds"])) for row in csv.DictReader(file)]
 
 
-def at(curve, labels):
-    """The error on the line between two points of a curve."""
-    for (a, low, _), (b, high, _) in zip(curve, curve[1:]):
-        if a <= labels <= b:
-            return low + (high - low) * (labels - a) / (b - a)
-    return curve[-1][1] if labels == curve[-1][0] else None
+def on_grid(curve):
+    """{labels: error} every STEP labels and at the end, on the lines between the points of a curve."""
+    out, k = {}, 0
+    for labels in range(curve[0][0], curve[-1][0] + 1, STEP):
+        while curve[k + 1][0] < labels:
+            k += 1
+        (a, low, _), (b, high, _) = curve[k], curve[k + 1]
+        out[labels] = low + (high - low) * (labels - a) / (b - a)
+    out[curve[-1][0]] = curve[-1][1]
+    return out
 
 
-def average(curves, step):
-    """Mean and standard error of the error over the seeds, every `step` labels."""
-    first, last = max(c[0][0] for c in curves), min(c[-1][0] for c in curves)
+def average(grids):
+    """Mean and standard error over the seeds, [(labels, mean, error)], as far as all curves go."""
     out = []
-    for labels in range(first, last + 1, step):
-        errors = [at(curve, labels) for curve in curves]
+    for labels in sorted(set.intersection(*(set(grid) for grid in grids))):
+        errors = [grid[labels] for grid in grids]
         mean = sum(errors) / len(errors)
         spread = sum((e - mean) ** 2 for e in errors) / max(1, len(errors) - 1)
         out.append((labels, mean, (spread / len(errors)) ** 0.5))
     return out
 
 
-def arrival(curve, level, window=3):
-    """Where the mean curve is first at the level or below, in the mean of a few neighbouring points."""
-    for i in range(len(curve) - window + 1):
-        if sum(mean for _, mean, _ in curve[i:i + window]) / window <= level:
-            return curve[i + window // 2][0]
-    return None
+def arrivals(curve, level, window=3):
+    """Where the mean of a few neighbouring points of a mean curve is at the level or below, first and from then on."""
+    below = [sum(mean for _, mean, _ in curve[i:i + window]) / window <= level for i in range(len(curve) - window + 1)]
+    if True not in below:
+        return None, None
+    last_above = len(below) - 1 - below[::-1].index(False) if False in below else -1
+    stays = curve[last_above + 1 + window // 2][0] if last_above + 1 < len(below) else None
+    return curve[below.index(True) + window // 2][0], stays
+
+
+def shares(some, chance):
+    """Of labels, uncertainty beside random, for both ways to arrive; None where one of them does not."""
+    return [a / b if a and b else None for a, b in zip(some, chance)]
+
+
+def full_error(grids, seeds):
+    """What all labels lead to on the divisions of these seeds."""
+    return sum(list(grids["random"][seed].values())[-1] for seed in seeds) / len(seeds)
+
+
+def share_ranges(grids, level):
+    """Between which the middle nine tenths of the shares are when seeds are drawn anew, for both ways to arrive."""
+    seeds = sorted(set(grids["uncertainty"]) & set(grids["random"]))
+    draws = random.Random(1)
+    found = ([], [])
+    for _ in range(RESAMPLES):
+        drawn = draws.choices(seeds, k=len(seeds))
+        some, chance = (arrivals(average([grids[score][seed] for seed in drawn]), full_error(grids, drawn) + level)
+                        for score in ("uncertainty", "random"))
+        for kept, share in zip(found, shares(some, chance)):
+            kept.append(share if share is not None else float("inf"))
+    middle = []
+    for kept in found:
+        kept.sort()
+        middle.append((kept[len(kept) // 20], kept[-1 - len(kept) // 20]))
+    return middle
 
 
 def svg(panels, width=460, height=320):
@@ -167,49 +198,59 @@ def title_of(options, prior):
     return f"{options.name}, {name} prior, {'variance' if name == 'gaussian' else 'scale'} {number}"
 
 
+def percent(share):
+    return f"{100 * share:.0f} %" if share is not None and share < float("inf") else "–"
+
+
 def report(options, prior):
     """Runs one prior, prints its tables and returns its panel."""
-    curves, full, seconds, counts = {}, [], {}, {}
+    grids, seconds = {}, {}
     for score in options.scores:
-        runs = [done for done in (run(options, prior, score, seed) for seed in range(1, options.seeds + 1)) if done]
-        if not runs:
-            continue
-        counts[score] = len(runs)
-        curves[score] = average([curve for curve, _ in runs], options.random_block)
-        seconds[score] = sum(curve[-1][2] for curve, _ in runs) / len(runs)
-        full += [reference["test_error"] for _, reference in runs if reference]
-    if not full:
+        runs = {seed: run(options, prior, score, seed) for seed in range(1, options.seeds + 1)}
+        runs = {seed: curve for seed, curve in runs.items() if curve}
+        if runs:
+            grids[score] = {seed: on_grid(curve) for seed, curve in runs.items()}
+            seconds[score] = sum(curve[-1][2] for curve in runs.values()) / len(runs)
+    if "random" not in grids:
         sys.exit(f"{prior}: a run with the score random is needed, which also uses all labels")
-    all_labels = sum(full) / len(full)
-    print(f"\n## {title_of(options, prior)}\n\nAll {options.pool} labels: {100 * all_labels:.2f} %, "
-          f"mean of {len(full)} divisions of the rows.\n")
-    columns = [n for n in (200, 400, 700, 1000, 1500, 2000, 3000, 4500, 6000) if n <= options.random_labels]
+    # A score is judged by the divisions that it was run on, where those are not all.
+    grids = {score: {seed: grid for seed, grid in of_seeds.items() if seed in grids["random"]}
+             for score, of_seeds in grids.items()}
+    curves = {score: average(list(of_seeds.values())) for score, of_seeds in grids.items()}
+    full = {score: full_error(grids, of_seeds) for score, of_seeds in grids.items()}
+    print(f"\n## {title_of(options, prior)}\n\nAll {options.pool} labels: {100 * full['random']:.2f} %, "
+          f"mean of {len(grids['random'])} divisions of the rows.\n")
+    columns = [n for n in (200, 400, 700, 1000, 1500, 2000, 3000, 4500, 6000, 9000, 12000) if n <= options.pool]
     print("| error in percent at | " + " | ".join(map(str, columns)) + " | seeds | seconds |")
     print("| --- |" + " --- |" * (len(columns) + 2))
     for score, curve in curves.items():
         cells = []
         for labels in columns:
             near = min(curve, key=lambda point, labels=labels: abs(point[0] - labels))
-            cells.append(f"{100 * near[1]:.2f} ± {100 * near[2]:.2f}" if abs(near[0] - labels) <= 30 else "")
-        print(f"| {score} | " + " | ".join(cells) + f" | {counts[score]} | {seconds[score]:.0f} |")
-    print("\n| error wanted | " + " | ".join(curves) + " | uncertainty / random |")
-    print("| --- |" + " --- |" * (len(curves) + 1))
+            cells.append(f"{100 * near[1]:.2f} ± {100 * near[2]:.2f}" if abs(near[0] - labels) <= STEP else "")
+        print(f"| {score} | " + " | ".join(cells) + f" | {len(grids[score])} | {seconds[score]:.0f} |")
+    print("\nLabels until the mean curve is first at the error / from which on it stays there; "
+          "shares with their range over seeds drawn anew.\n")
+    print("| error wanted | " + " | ".join(curves) + " | uncertainty / random, first | for good |")
+    print("| --- |" + " --- |" * (len(curves) + 2))
     for level in LEVELS:
-        found = {score: arrival(curve, all_labels + level) for score, curve in curves.items()}
-        cells = [str(found[score]) if found[score] else f"more than {curve[-1][0]}" for score, curve in curves.items()]
-        some, chance = found.get("uncertainty"), found.get("random")
-        share = f"{100 * some / chance:.0f} %" if some and chance else \
-            f"under {100 * some / curves['random'][-1][0]:.0f} %" if some and "random" in curves else ""
-        print(f"| {100 * (all_labels + level):.2f} (all labels + {100 * level:.1f}) | " + " | ".join(cells) +
-              f" | {share} |")
-    return title_of(options, prior), all_labels, curves
+        found = {score: arrivals(curve, full[score] + level) for score, curve in curves.items()}
+        cells = [" / ".join(str(labels or "–") for labels in found[score]) for score in curves]
+        if "uncertainty" in found:
+            ranges = share_ranges(grids, level)
+            cells += [f"{percent(share)} ({percent(low)} to {percent(high)})"
+                      for share, (low, high) in zip(shares(found["uncertainty"], found["random"]), ranges)]
+        print(f"| {100 * (full['random'] + level):.2f} (all labels + {100 * level:.2f}) | " + " | ".join(cells) + " |")
+    shown = {score: [point for point in curve if point[0] <= options.shown] for score, curve in curves.items()}
+    return title_of(options, prior), full["random"], shown
 
 
 def main():
     options = read_arguments()
     options.work.mkdir(parents=True, exist_ok=True)
+    variances = f"{options.lanczos} Lanczos vectors" if options.lanczos else "exact variances"
     print(f"{options.name}: pool {options.pool}, initial {options.initial}, blocks of {options.block}, "
-          f"{options.lanczos} Lanczos vectors, seeds 1 to {options.seeds}.")
+          f"{variances}, seeds 1 to {options.seeds}.")
     panels = [report(options, prior) for prior in options.priors]
     options.output.mkdir(parents=True, exist_ok=True)
     (options.output / f"{options.name}_active.svg").write_text(svg(panels))

@@ -35,7 +35,7 @@ enum class Basis {
 /// (docs/engines/kl.md). Takes every site with unbounded support.
 struct Kl {
   /// Family of the covariance (docs/engines/kl_families.md): auto, full, diagonal, banded:B, chevron:K, sparse:FILE,
-  /// subspace:K or factor:K.
+  /// subspace:K or factor:K. Several latents a row: auto, full or structured (docs/engines/classes.md).
   std::string covariance = "auto";
   Basis basis = Basis::weights;
   double memory =
@@ -53,6 +53,12 @@ enum class EpMode {
   double_loop,  ///< Expectation-consistent double loop: slow, and it converges for bounded sites.
 };
 
+/// How nested EP treats the inner approximation of a row of several classes; both have the same fixed point.
+enum class EpInner {
+  converged,   ///< Until it has converged, at every outer update.
+  incremental  ///< One sweep.
+};
+
 /// Expectation propagation (docs/engines/ep.md). Takes every site.
 struct Ep {
   EpMode mode = EpMode::automatic;
@@ -61,6 +67,7 @@ struct Ep {
   double min_power = 0.2;  ///< How far `automatic` may lower the power as its last resort.
   int max_iterations = 5000;
   double tolerance = 1e-8;  ///< Largest relative mismatch of tilted and marginal moments at the end.
+  EpInner inner = EpInner::converged;  ///< Of multinomial-probit sites.
 };
 
 /// Local variational bounds: super-Gaussian sites under Gaussian tangents, a lower bound on the evidence in closed form
@@ -75,7 +82,14 @@ struct Vb {
   int starts = 4;           ///< Starts for sites that are not log-concave; the best bound is kept.
 };
 
-using Method = std::variant<Exact, Laplace, Kl, Ep, Vb>;
+/// Variational mean field between the latents and the auxiliary variables of probit sites: a lower bound, looser than
+/// those of kl (docs/engines/classes.md). Takes multinomial-probit.
+struct Vmf {
+  int max_iterations = 200;
+  double tolerance = 1e-8;  ///< Stop when the gradient norm, in posterior standard deviations, is below this.
+};
+
+using Method = std::variant<Exact, Laplace, Kl, Ep, Vb, Vmf>;
 
 /// The method by its command-line name with its options, e.g. make_method("laplace", {{"laplace.tolerance", "1e-6"}}).
 [[nodiscard]] Method make_method(std::string_view name,

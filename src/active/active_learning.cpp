@@ -1,3 +1,4 @@
+#include "active/candidates.hpp"
 #include "active/classifier.hpp"
 #include "base/parallel_blocks.hpp"
 #include "base/random_choice.hpp"
@@ -10,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -18,33 +18,12 @@ namespace gaussmith {
 
 namespace {
 
-constexpr Index scored_at_once = 256;
 constexpr std::array<std::pair<ActiveScore, std::string_view>, 3> score_names{
     {{ActiveScore::uncertainty, "uncertainty"},
      {ActiveScore::information_gain, "information-gain"},
      {ActiveScore::random, "random"}}};
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-/// The scores of rows. A variance that is not positive cannot be scored: its row comes last.
-Vector scores_of(const Marginals& latent, ActiveScore score, int threads) {
-  Marginals usable = latent;
-  usable.variance = latent.variance.cwiseMax(0.0);
-  const Vector probability = class_probabilities(usable, threads);
-  Vector out(probability.size());
-  parallel_blocks(out.size(), scored_at_once, threads, [&](Index begin, Index end) {
-    for (Index n = begin; n < end; ++n) {
-      const Marginal marginal{usable.mean(n), usable.variance(n)};
-      if (!(marginal.variance > 0.0)) {
-        out(n) = std::numeric_limits<double>::lowest();
-      } else {
-        out(n) = score == ActiveScore::uncertainty ? -std::abs(probability(n) - 0.5)
-                                                   : information_gain(marginal, probability(n));
-      }
-    }
-  });
-  return out;
-}
 
 /// One run: what does not change, and the state.
 class ActiveRun {
@@ -153,17 +132,6 @@ class ActiveRun {
     state_.sites = std::move(next);
   }
 
-  /// The candidate with the highest score, the first of equal ones.
-  [[nodiscard]] Index best_of(const Marginals& latent) const {
-    std::vector<Index> candidates;
-    for (Index n = 0; n < latent.mean.size(); ++n)
-      if (taken_[static_cast<std::size_t>(n)] == 0) candidates.push_back(n);
-    const Vector scores =
-        scores_of({latent.mean(candidates), latent.variance(candidates)}, options_.score, blas_.threads());
-    const auto best = static_cast<std::size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
-    return candidates[best];
-  }
-
   void choose_block(Index count) {
     const double begin = now();
     WeightGaussian& weights = current();
@@ -171,7 +139,8 @@ class ActiveRun {
     Marginals latent = scored ? weights.marginals(pool_.rows) : Marginals{};
     std::vector<IncludedSite> added;
     for (Index k = 0; k < count; ++k) {
-      const Index row = scored ? best_of(latent) : order_[static_cast<std::size_t>(bought())];
+      const Index row = scored ? best_candidate(latent, taken_, options_.score, blas_.threads())
+                               : order_[static_cast<std::size_t>(bought())];
       const Vector entries = pool_.rows.transposed_rows(row, row + 1).col(0);
       const Vector solution = weights.solve(entries);
       // From the solve: exact where the variances of the pool are not.

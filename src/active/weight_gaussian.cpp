@@ -35,6 +35,31 @@ double sparse_square(const Rows& rows, Index row, const Matrix& covariance) {
   return diagonal + 2.0 * pairs;
 }
 
+/// h'C h of all rows.
+Vector squares(const Design& rows, const Matrix& covariance, int threads) {
+  Vector out(rows.rows());
+  const DesignEntries stored = rows.entries();
+  parallel_blocks(rows.rows(), rows_at_once, threads, [&](Index begin, Index end) {
+    if (stored.is_sparse()) {
+      visit_sparse(stored, [&](const auto& sparse) {
+        for (Index n = begin; n < end; ++n) out(n) = sparse_square(sparse, n, covariance);
+      });
+      return;
+    }
+    const Matrix block = rows.transposed_rows(begin, end);
+    out.segment(begin, end - begin) = block.cwiseProduct(times(covariance, block)).colwise().sum();
+  });
+  return out;
+}
+
+/// Whether W W' and its squares take fewer products than the rows' with W. Then D^2 is less than the rows' entries.
+bool is_cheaper_whole(const Design& rows, const Matrix& root) {
+  const double entries = rows.nonzeros();
+  const auto dimension = static_cast<double>(root.rows());
+  const auto columns = static_cast<double>(root.cols());
+  return dimension * dimension * columns + entries * entries / static_cast<double>(rows.rows()) < entries * columns;
+}
+
 }  // namespace
 
 WeightGaussian::WeightGaussian(const Design& rows, const Vector& precision, const Vector& shift,
@@ -78,33 +103,31 @@ Vector WeightGaussian::solve(const Vector& b) const {
   return covariance_ * b;
 }
 
-Vector WeightGaussian::variances(const Design& rows) const {
-  if (access_.lanczos > 0) {
-    PrecisionSystem system{
-        .dimension = mean_.size(),
-        .times = [this](const Matrix& x) { return precision_times(x); },
-        .preconditioner = diagonal_preconditioner(diagonal_),
-        .diagonal = diagonal_,
-        .rows = rows.rows(),
-        .rows_times = [&](const Matrix& x) { return rows.times(x, access_.threads); },
-        .rows_transposed_times = [&](const Matrix& x) { return rows.transposed_times(x, access_.threads); }};
-    return estimate_variances(system, LanczosVariances{.steps = access_.lanczos, .checks = 2},
-                              {.weights = false, .seed = access_.seed})
-        .rows;
+PrecisionSystem WeightGaussian::system(const Design& rows) const {
+  return {.dimension = mean_.size(),
+          .times = [this](const Matrix& x) { return precision_times(x); },
+          .preconditioner = diagonal_preconditioner(diagonal_),
+          .diagonal = diagonal_,
+          .rows = rows.rows(),
+          .rows_times = [&](const Matrix& x) { return rows.times(x, access_.threads); },
+          .rows_transposed_times = [&](const Matrix& x) { return rows.transposed_times(x, access_.threads); }};
+}
+
+const Matrix& WeightGaussian::lanczos_root() const {
+  if (!root_) {
+    const VarianceOptions nothing_else{.rows = false, .weights = false, .seed = access_.seed, .errors = false};
+    root_ = estimate_variances(system(rows_), LanczosVariances{.steps = access_.lanczos}, nothing_else).root;
   }
-  Vector out(rows.rows());
-  const DesignEntries stored = rows.entries();
-  parallel_blocks(rows.rows(), rows_at_once, access_.threads, [&](Index begin, Index end) {
-    if (stored.is_sparse()) {
-      visit_sparse(stored, [&](const auto& sparse) {
-        for (Index n = begin; n < end; ++n) out(n) = sparse_square(sparse, n, covariance_);
-      });
-      return;
-    }
-    const Matrix block = rows.transposed_rows(begin, end);
-    out.segment(begin, end - begin) = block.cwiseProduct(times(covariance_, block)).colwise().sum();
-  });
-  return out;
+  return *root_;
+}
+
+Vector WeightGaussian::variances(const Design& rows) const {
+  if (access_.lanczos == 0) return squares(rows, covariance_, access_.threads);
+  const Matrix& root = lanczos_root();
+  if (is_cheaper_whole(rows, root)) return squares(rows, root * root.transpose(), access_.threads);
+  return estimate_variances(system(rows), LanczosVariances{.steps = access_.lanczos},
+                            {.weights = false, .seed = access_.seed, .errors = false, .start = &root})
+      .rows;
 }
 
 Marginals WeightGaussian::marginals(const Design& rows) const {
@@ -115,6 +138,7 @@ void WeightGaussian::include(const Vector& row, const IncludedSite& site, const 
   const double ratio = 1.0 + site.precision * row.dot(solution);
   mean_ += (site.shift - site.precision * row.dot(mean_)) / ratio * solution;
   if (access_.lanczos > 0) {
+    root_.reset();
     diagonal_ += site.precision * row.cwiseAbs2();
     later_rows_.conservativeResize(row.size(), later_rows_.cols() + 1);
     later_rows_.col(later_rows_.cols() - 1) = std::sqrt(site.precision) * row;

@@ -4,10 +4,10 @@
 
 #include "active/inclusion.hpp"
 #include "gaussmith/predict.hpp"
-#include "linalg/linear_map.hpp"
+#include "linalg/variance_estimators.hpp"
 
 #include <cstdint>
-#include <vector>
+#include <optional>
 
 namespace gaussmith {
 
@@ -36,6 +36,9 @@ class WeightGaussian {
  private:
   [[nodiscard]] Matrix precision_times(const Matrix& x) const;
   [[nodiscard]] Vector solve_by_products(const Vector& b) const;
+  [[nodiscard]] PrecisionSystem system(const Design& rows) const;
+  /// W of Lanczos, W W' <= A^-1, found once for all that asks before the next label.
+  [[nodiscard]] const Matrix& lanczos_root() const;
   [[nodiscard]] Vector variances(const Design& rows) const;
 
   Design rows_;
@@ -44,6 +47,7 @@ class WeightGaussian {
   Matrix covariance_;  // A^-1, both triangles; empty without it.
   Vector diagonal_;    // Of A, without A^-1.
   Matrix later_rows_;  // Included ones, D x their number, scaled by sqrt(tau); without A^-1.
+  mutable std::optional<Matrix> root_;
   Vector mean_;
 };
 

@@ -6,6 +6,7 @@
 #include "engines/kl.hpp"
 #include "engines/laplace.hpp"
 #include "engines/vb.hpp"
+#include "engines/vmf.hpp"
 
 namespace gaussmith {
 

@@ -1,6 +1,7 @@
 #include "engines/ep.hpp"
 
 #include "engines/engine_core.hpp"
+#include "engines/ep_nested.hpp"
 #include "engines/ep_plan.hpp"
 #include "engines/explicit_gradient.hpp"
 
@@ -75,6 +76,7 @@ void describe_end(StageEnd end, const EpSearch& search, const EpState& q, const 
 }  // namespace
 
 void run_ep(const Ep& options, const Run& run, Posterior::State& state) {
+  if (state.model.latents.count > 1) return run_ep_nested(options, run, state);
   const std::shared_ptr<GaussianCore> core = build_core(run, state);
   const SiteRows sites(state.model, state.threads);
   Report& report = state.report;

@@ -3,6 +3,7 @@
 #include "engines/engine_core.hpp"
 #include "engines/explicit_gradient.hpp"
 #include "engines/kl_family.hpp"
+#include "engines/kl_joint.hpp"
 #include "engines/kl_search.hpp"
 #include "engines/options.hpp"
 #include "engines/support_check.hpp"
@@ -15,7 +16,7 @@
 namespace gaussmith {
 
 void check_kl_covariance(const std::string& text) {
-  if (text != "auto") (void)parse_family(text);
+  if (text != "auto" && text != structured_covariance) (void)parse_family(text);
 }
 
 namespace {
@@ -41,6 +42,9 @@ void run_full(const Kl& options, const Run& run, Posterior::State& state) {
 }  // namespace
 
 void run_kl(const Kl& options, const Run& run, Posterior::State& state) {
+  if (state.model.latents.count > 1) return run_kl_joint(options, run, state);
+  if (options.covariance == structured_covariance)
+    throw InvalidOption("kl.covariance = structured is for several latents a row; use auto or full");
   const KlCovariance covariance = choose_kl_covariance(options, state.model, run.form);
   if (covariance.family.kind == FamilyKind::full)
     run_full(options, run, state);

@@ -63,7 +63,7 @@ void ModeSearch::climb() {
     if (report_.residual <= goal_.tolerance && !runs_away(target)) {
       // Where eta may still move the determinant, a last step is worth a factorisation.
       const bool settled =
-          determinant_error(report_.residual) <= largest_evidence_error * (1.0 + std::abs(now_.objective));
+          !goal_.curved || determinant_error(report_.residual) <= largest_evidence_error * (1.0 + std::abs(now_.objective));
       if (newton && (settled || report_.iterations == goal_.max_iterations || !advance(target, slope)))
         return finish(Status::converged, how());
       if (newton) continue;

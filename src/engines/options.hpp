@@ -46,7 +46,8 @@ void fields(Laplace& options, Visitor&& visit) {
 }
 
 inline constexpr Text kl_covariances{
-    "auto | full | diagonal | banded:B | chevron:K | sparse:FILE | subspace:K | factor:K", check_kl_covariance};
+    "auto | full | diagonal | banded:B | chevron:K | sparse:FILE | subspace:K | factor:K | structured",
+    check_kl_covariance};
 inline constexpr Choices<Basis, 2> kl_bases{{{{"weights", Basis::weights}, {"whitened", Basis::whitened}}}};
 
 template <class Visitor>
@@ -67,6 +68,9 @@ inline constexpr Choices<EpMode, 4> ep_modes{{{{"auto", EpMode::automatic},
                                                {"sequential", EpMode::sequential},
                                                {"double-loop", EpMode::double_loop}}}};
 
+inline constexpr Choices<EpInner, 2> ep_inners{
+    {{{"converged", EpInner::converged}, {"incremental", EpInner::incremental}}}};
+
 template <class Visitor>
 void fields(Ep& options, Visitor&& visit) {
   visit("mode", options.mode, ep_modes,
@@ -76,6 +80,7 @@ void fields(Ep& options, Visitor&& visit) {
   visit("damping", options.damping, Range{0.0, 1.0, true}, "share of a step that is taken; 1 is undamped");
   visit("max_iterations", options.max_iterations, Range{1.0, 1e6}, "sweeps before giving up, inner ones included");
   visit("tolerance", options.tolerance, Range{1e-12, 1.0}, "largest relative mismatch of tilted and marginal moments");
+  visit("inner", options.inner, ep_inners, "multinomial-probit: sweeps inside a row at every update; one fixed point");
 }
 
 /// Throws InvalidOption for text that names no kind of variances.
@@ -90,6 +95,12 @@ void fields(Vb& options, Visitor&& visit) {
   visit("tolerance", options.tolerance, Range{1e-14, 1.0},
         "mismatch of the site equations, in posterior standard deviations");
   visit("starts", options.starts, Range{1.0, 1000.0}, "starts for sites that are not log-concave; the best is kept");
+}
+
+template <class Visitor>
+void fields(Vmf& options, Visitor&& visit) {
+  visit("max_iterations", options.max_iterations, Range{1.0, 1e6}, "Newton steps before giving up");
+  visit("tolerance", options.tolerance, Range{1e-14, 1.0}, "gradient norm, in posterior standard deviations");
 }
 
 }  // namespace gaussmith

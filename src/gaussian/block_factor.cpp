@@ -1,6 +1,7 @@
 #include "gaussian/block_factor.hpp"
 
 #include "base/parallel_blocks.hpp"
+#include "gaussian/seen_functions.hpp"
 #include "gaussian/weak_sites.hpp"
 #include "linalg/blas_threads.hpp"
 #include "linalg/symmetric_eigen.hpp"
@@ -21,9 +22,6 @@ constexpr Index row_block = 16;
 /// Precisions of a row below this share of its largest one are rounding.
 constexpr double no_precision = 4.0 * std::numeric_limits<double>::epsilon();
 
-/// What T_n 1 may be beside T_n.
-constexpr double no_common_shift = 1e-10;
-
 /// With a smaller share of the largest eigenvalue of Q'K^c Q dividing by it would lose more than a solve costs.
 constexpr double smallest_share = 1e-6;
 
@@ -40,31 +38,18 @@ void scale_rows(Column&& column, Index width, const Eigen::Ref<const Vector>& k)
 
 }  // namespace
 
-bool sees_contrasts_alone(const SiteApproximation& sites) {
-  const Index c_count = sites.width;
-  for (Index n = 0; n < sites.rows(); ++n) {
-    const Eigen::Map<const Matrix> t(sites.precision.data() + n * c_count * c_count, c_count, c_count);
-    if (t.rowwise().sum().cwiseAbs().maxCoeff() > no_common_shift * t.cwiseAbs().maxCoeff()) return false;
-  }
-  return true;
-}
-
-BlockFactor::BlockFactor(std::shared_ptr<const JointPrior> prior) : prior_(std::move(prior)) { set_basis(false); }
-
-void BlockFactor::set_basis(bool contrasts) {
-  contrasts_ = contrasts;
-  basis_ = contrasts ? gaussmith::contrasts(functions()) : Matrix(Matrix::Identity(functions(), functions()));
-}
+BlockFactor::BlockFactor(std::shared_ptr<const JointPrior> prior)
+    : prior_(std::move(prior)), basis_(Matrix::Identity(functions(), functions())) {}
 
 std::string BlockFactor::describe() const {
   return fmt::format("a factorisation of order {} ({} rows of {} {})", order(), rows(), width(),
-                     contrasts_ ? "contrasts" : "functions");
+                     has_contrasts() ? "contrasts" : "functions");
 }
 
 bool BlockFactor::factorise(const SiteApproximation& sites) {
   if (!sites.precision.allFinite()) return false;
   inverse_.resize(0, 0);
-  set_basis(functions() > 1 && sees_contrasts_alone(sites));
+  basis_ = basis_for(sites);
   const Vector lambda = set_roots(sites.precision);
   if (!lambda.allFinite()) return false;
   assemble();
@@ -212,7 +197,7 @@ Matrix BlockFactor::dual(const Matrix& r) const {
   Vector x = Vector::Zero(order());
   Matrix rest = Matrix::Zero(rows(), functions());
   for (Index n = 0; n < rows(); ++n) {
-    if (contrasts_) rest.row(n).setConstant(r.row(n).mean());
+    if (has_contrasts()) rest.row(n).setConstant(r.row(n).mean());
     for (Index e = n * k; e < (n + 1) * k; ++e) {
       const double along = r.row(n).dot(directions_.col(e));
       if (root_(e) > smallest_root)
@@ -245,15 +230,11 @@ Matrix BlockFactor::prior_block(Index n) const {
 
 BlockFactor::Whole BlockFactor::whole() const {
   const Index c_count = functions();
-  if (!contrasts_) return {Matrix::Identity(c_count, c_count), Matrix::Zero(c_count, c_count)};
+  if (!has_contrasts()) return {Matrix::Identity(c_count, c_count), Matrix::Zero(c_count, c_count)};
   if (prior_->has_own_kernels()) return {};
-  const Matrix& outer = prior_->latent_covariance();
-  const SymmetricEigen eigen = symmetric_eigen(basis_.transpose() * outer * basis_);
-  if (!(eigen.values(0) > smallest_share * eigen.values(width() - 1))) return {};
-  const Matrix along = basis_ * eigen.vectors;
-  const Matrix half = outer * along * eigen.values.cwiseSqrt().cwiseInverse().asDiagonal();
-  return {half * eigen.values.cwiseSqrt().cwiseInverse().asDiagonal() * along.transpose(),
-          outer - half * half.transpose()};
+  const SeenFunctions seen = seen_functions(prior_->latent_covariance(), basis_);
+  if (seen.values.size() < width() || !(seen.values(0) > smallest_share * seen.values(width() - 1))) return {};
+  return {seen.half * seen.values.cwiseSqrt().cwiseInverse().asDiagonal() * seen.along.transpose(), seen.left};
 }
 
 void BlockFactor::set_seen(Index begin, Index end, const Whole& whole, Vector& blocks) const {
@@ -364,8 +345,8 @@ Matrix BlockFactor::kernel_precision(Index function) const {
     vectors = Vector::Unit(functions(), function);
   } else {
     // K^c = sum r r' in the basis, and Z+ between r and r is a square.
-    const SymmetricEigen eigen = symmetric_eigen(basis_.transpose() * prior_->latent_covariance() * basis_);
-    vectors = basis_ * eigen.vectors * eigen.values.cwiseMax(0.0).cwiseSqrt().asDiagonal();
+    const SeenFunctions seen = seen_functions(prior_->latent_covariance(), basis_);
+    vectors = seen.along * seen.values.cwiseSqrt().asDiagonal();
   }
   Matrix storage;
   const Matrix& inverted = inverse(storage);

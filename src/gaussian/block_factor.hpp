@@ -42,9 +42,9 @@ class BlockFactor final : public JointFactor {
   [[nodiscard]] Index functions() const { return prior_->functions(); }
   [[nodiscard]] Index width() const { return basis_.cols(); }
   [[nodiscard]] Index order() const { return rows() * width(); }
+  [[nodiscard]] bool has_contrasts() const { return width() < functions(); }
   [[nodiscard]] Index negatives() const { return static_cast<Index>(negative_.size()); }
 
-  void set_basis(bool contrasts);
   /// Directions and roots; gives lambda.
   [[nodiscard]] Vector set_roots(const Vector& precision);
   void assemble();
@@ -81,7 +81,6 @@ class BlockFactor final : public JointFactor {
   void set_seen(Index begin, Index end, const Whole& whole, Vector& blocks) const;
 
   std::shared_ptr<const JointPrior> prior_;
-  bool contrasts_ = false;
   Matrix basis_;                 // Q.
   Matrix directions_;            // Q E, C x N k.
   Vector root_;                  // lambda+^1/2, N k.
@@ -94,8 +93,5 @@ class BlockFactor final : public JointFactor {
   Matrix negative_cross_;        // V+U, N C x |J|.
   Matrix negative_lower_;        // Cholesky factor of C.
 };
-
-/// Whether no site sees a common shift of the functions, T_n 1 = 0, to the rounding of sites that came out of solves.
-[[nodiscard]] bool sees_contrasts_alone(const SiteApproximation& sites);
 
 }  // namespace gaussmith

@@ -46,7 +46,8 @@ class JointFactor {
 [[nodiscard]] std::unique_ptr<JointFactor> make_joint_factor(std::shared_ptr<const JointPrior> prior,
                                                              const SiteApproximation& sites);
 
-/// Bytes that it takes for N rows of C functions, and what is said about it.
+/// Bytes that it takes for N rows of C functions, with K^x of this rank where it is known by a root (0 where it is
+/// not).
 [[nodiscard]] double joint_factor_memory(Index rows, Index functions, Index rank, bool star);
 
 }  // namespace gaussmith

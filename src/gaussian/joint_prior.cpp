@@ -95,6 +95,7 @@ Matrix JointPrior::times(const Matrix& a) const {
 std::vector<CrossBlock> JointPrior::cross(const NewPoints& points, Index begin, Index end) const {
   std::vector<CrossBlock> blocks;
   for (const auto& geometry : geometries_) blocks.push_back(geometry->cross(points, begin, end));
+  if (has_root()) blocks.front().whitened = geometries_.front()->whitened(points, begin, end).rows;
   return blocks;
 }
 

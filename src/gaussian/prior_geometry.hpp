@@ -29,6 +29,7 @@ using NewPoints = std::variant<NewInputs, NewRows>;
 struct CrossBlock {
   Matrix covariance;  ///< N x M, Cov(eta_train, eta_new).
   Vector mean, variance;
+  Matrix whitened = {};  ///< rank x M, the points' rows of G where the prior is known by that (JointPrior); else empty.
 };
 
 /// New points as the precision form sees them: eta_new = mean + rows u + independent noise of variance `leftover`.

@@ -1,5 +1,7 @@
 #include "sites/softmax_bound.hpp"
 
+#include "sites/other_class.hpp"
+
 #include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
 
@@ -145,13 +147,12 @@ void SoftmaxBound::Work::set_row(Index label, ConstSpan m, ConstSpan v) {
       reference = c;
     }
   }
-  const auto class_of = [&](Index j) { return j < reference ? j : j + 1; };
   covariance_root.setZero();
   for (Index j = 0; j < classes - 1; ++j) {
-    const Index column = class_of(j);
+    const Index column = other_class(j, reference);
     double spread = 0.0;
     for (Index i = j; i < classes - 1; ++i) {
-      const Index row = class_of(i);
+      const Index row = other_class(i, reference);
       double entry =
           (full(row, column) - full(row, reference)) - (full(reference, column) - full(reference, reference));
       if (i == j) spread = entry;
@@ -161,7 +162,7 @@ void SoftmaxBound::Work::set_row(Index label, ConstSpan m, ConstSpan v) {
     const double pivot = covariance_root(column, j);
     // A pivot of rounding errors stands for a direction without variance.
     const double scale = pivot > 8.0 * epsilon * static_cast<double>(classes) * spread ? 1.0 / std::sqrt(pivot) : 0.0;
-    for (Index i = j; i < classes - 1; ++i) covariance_root(class_of(i), j) *= scale;
+    for (Index i = j; i < classes - 1; ++i) covariance_root(other_class(i, reference), j) *= scale;
   }
 }
 

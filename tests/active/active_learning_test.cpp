@@ -80,6 +80,27 @@ TEST(WeightGaussian, RankOneUpdatesAreThoseOfTheWholeMatrix) {
   }
 }
 
+/// One way for many rows, another for few; and what was found for the last label is not kept for the next.
+TEST(WeightGaussian, VariancesOfLanczosDoNotDependOnTheRowsBesides) {
+  const Pool pool = make_pool();
+  const Design design = pool.rows;
+  const std::vector<Index> bought{3, 17, 40, 41, 99};
+  WeightGaussian gaussian(design.select(bought), Vector::Constant(5, 0.2), Vector::Constant(5, 0.5), Vector::Ones(12),
+                          {4, 1, 1});
+  Vector before;
+  for (const Index n : {0, 7}) {
+    const Vector all = gaussian.marginals(design).variance;
+    for (Index row = 0; row < 20; ++row)
+      EXPECT_NEAR(gaussian.marginals(design.select({row})).variance(0), all(row), 1e-12 * (1.0 + all(row)));
+    if (before.size() > 0) {
+      EXPECT_GT((all - before).cwiseAbs().maxCoeff(), 1e-3);
+    }
+    before = all;
+    const Vector row = Matrix(pool.rows).row(n);
+    gaussian.include(row, {0.2, 0.5}, gaussian.solve(row));
+  }
+}
+
 TEST(WeightGaussian, IsThatOfTheFit) {
   const Pool pool = make_pool();
   std::vector<Index> bought;

@@ -3,6 +3,7 @@
 #include "gaussian/joint_factor.hpp"
 
 #include "gaussian/block_factor.hpp"
+#include "gaussian/root_factor.hpp"
 #include "gaussian/star_factor.hpp"
 #include "linalg/blas_threads.hpp"
 #include "support/models.hpp"
@@ -11,6 +12,7 @@
 
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 #include <utility>
 
 namespace gaussmith {
@@ -73,12 +75,13 @@ Wide one_plus_product(const Wide& a, const Wide& b) {
   return out;
 }
 
-enum class Functions { alike, diagonal, full, singular, own_kernels };
+enum class Functions { alike, diagonal, full, singular, one_for_all, own_kernels };
 enum class Stars { plain, zeros, extreme };
 
 Matrix latent_covariance(Functions functions, Index count) {
   if (functions == Functions::full) return random_covariance(count, count, 5) + Matrix::Identity(count, count);
   if (functions == Functions::singular) return random_covariance(count, 1, 6);
+  if (functions == Functions::one_for_all) return Matrix::Ones(count, count);
   if (functions == Functions::alike) return Matrix::Identity(count, count);
   return Vector(Vector::LinSpaced(count, 0.5, 2.0)).asDiagonal();
 }
@@ -104,30 +107,47 @@ std::shared_ptr<const JointPrior> make_prior(Functions functions, Index count, d
   return std::make_shared<const JointPrior>(GaussianProcess{inputs, kernel(1.0)}, Design(Identity{}), latents, 1);
 }
 
+/// Few weights under more rows, one of which repeats another.
+std::shared_ptr<const JointPrior> make_linear_prior(Functions functions, Index count, double variance, Index rows) {
+  Matrix h = random_matrix(rows, 3, 8);
+  h.row(rows - 1) = h.row(0);
+  Latents latents{.count = count, .model = LatentModel::given};
+  latents.factor = latent_covariance(functions, count);
+  return std::make_shared<const JointPrior>(Isotropic{Vector::Zero(3), variance}, Design(h), latents, 1);
+}
+
 /// K, stacked: of the rows, or between rows and points.
-Matrix stacked_covariance(const JointPrior& prior, const std::vector<const Matrix*>& kernels) {
+Matrix stacked_covariance(const JointPrior& prior, const std::vector<CrossBlock>& points) {
   const Index c_count = prior.functions();
-  Matrix out(kernels.front()->rows() * c_count, kernels.front()->cols() * c_count);
-  for (Index i = 0; i < kernels.front()->rows(); ++i)
-    for (Index j = 0; j < kernels.front()->cols(); ++j)
+  const Matrix& first = points.front().covariance;
+  Matrix out(first.rows() * c_count, first.cols() * c_count);
+  for (Index i = 0; i < first.rows(); ++i)
+    for (Index j = 0; j < first.cols(); ++j)
       for (Index c = 0; c < c_count; ++c)
         for (Index d = 0; d < c_count; ++d) {
-          const Matrix& k = *kernels[kernels.size() > 1 ? static_cast<std::size_t>(c) : 0];
+          const Matrix& k = points[points.size() > 1 ? static_cast<std::size_t>(c) : 0].covariance;
           out(i * c_count + c, j * c_count + d) = k(i, j) * prior.latent_covariance()(c, d);
         }
   return out;
 }
 
+/// K^x, or the kernel of one function.
+Matrix kernel_of(const JointPrior& prior, Index function) {
+  return prior.has_root() ? Matrix(prior.root() * prior.root().transpose()) : prior.kernel(function);
+}
+
 Matrix stacked_covariance(const JointPrior& prior) {
-  std::vector<const Matrix*> kernels;
-  for (Index c = 0; c < (prior.has_own_kernels() ? prior.functions() : 1); ++c) kernels.push_back(&prior.kernel(c));
+  std::vector<CrossBlock> kernels(prior.has_own_kernels() ? static_cast<std::size_t>(prior.functions()) : 1);
+  for (std::size_t c = 0; c < kernels.size(); ++c) kernels[c].covariance = kernel_of(prior, static_cast<Index>(c));
   return stacked_covariance(prior, kernels);
 }
 
-Matrix stacked_covariance(const JointPrior& prior, const std::vector<CrossBlock>& points) {
-  std::vector<const Matrix*> kernels;
-  for (const CrossBlock& block : points) kernels.push_back(&block.covariance);
-  return stacked_covariance(prior, kernels);
+/// New points: inputs in one dimension, or rows of weights.
+std::vector<CrossBlock> new_points(const JointPrior& prior, Index count) {
+  if (prior.has_root())
+    return prior.cross(NewRows{Design(random_matrix(count, prior.geometry()->dimension(), 31))}, 0, count);
+  const Matrix fresh = random_matrix(count, 1, 31);
+  return prior.cross(NewInputs{&fresh}, 0, count);
 }
 
 /// Sites whose blocks are the C x C matrices of `block`.
@@ -224,6 +244,7 @@ void expect_truth(const JointFactor& factor, const Vector& covariances, const Jo
   }
 
   for (Index f = 0; f < (prior.has_own_kernels() ? c_count : 1); ++f) {
+    if (prior.has_root()) break;
     Matrix expected = Matrix::Zero(rows, rows);
     for (Index i = 0; i < rows; ++i)
       for (Index j = 0; j < rows; ++j) {
@@ -234,15 +255,14 @@ void expect_truth(const JointFactor& factor, const Vector& covariances, const Jo
     EXPECT_LT(largest(found - expected), tolerance * (largest(expected) + largest(t))) << "function " << f;
   }
   if (!prior.has_own_kernels()) {
+    const Matrix kernel = kernel_of(prior, 0);
     Matrix expected = Matrix::Zero(c_count, c_count);
     for (Index i = 0; i < rows; ++i)
-      for (Index j = 0; j < rows; ++j)
-        expected += prior.kernel()(i, j) * z.block(i * c_count, j * c_count, c_count, c_count);
+      for (Index j = 0; j < rows; ++j) expected += kernel(i, j) * z.block(i * c_count, j * c_count, c_count, c_count);
     EXPECT_LT(largest(factor.latent_traces() - expected), tolerance * (largest(expected) + 1.0));
   }
 
-  const Matrix fresh = random_matrix(4, 1, 31);
-  const std::vector<CrossBlock> points = prior.cross(NewInputs{&fresh}, 0, 4);
+  const std::vector<CrossBlock> points = new_points(prior, 4);
   const Matrix cross = stacked_covariance(prior, points);
   const Matrix joint = cross.transpose() * z * cross;
   EXPECT_LT(largest(factor.joint_reduction(points) - joint), tolerance * (size + largest(cross) * largest(z * cross)));
@@ -273,11 +293,14 @@ TEST_P(StarSites, AgreeWithDenseAlgebra) {
   const SiteApproximation sites = star_sites(row_count, count, kind);
   if (prior->is_independent()) expect_truth<StarFactor>(prior, sites);
   expect_truth<BlockFactor>(prior, sites);
+  if (functions != Functions::own_kernels)
+    expect_truth<RootFactor>(make_linear_prior(functions, count, variance, row_count), sites);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, StarSites,
                          ::testing::Combine(::testing::Values(Functions::alike, Functions::diagonal, Functions::full,
-                                                              Functions::singular, Functions::own_kernels),
+                                                              Functions::singular, Functions::one_for_all,
+                                                              Functions::own_kernels),
                                             ::testing::Values<Index>(2, 3, 5), ::testing::Values(1e-6, 1.0, 1e6),
                                             ::testing::Values(Stars::plain, Stars::zeros, Stars::extreme)));
 
@@ -322,6 +345,15 @@ INSTANTIATE_TEST_SUITE_P(All, BlockSites,
                                                               Functions::own_kernels),
                                             ::testing::Values(1e-4, 1.0, 1e4)));
 
+TEST(JointFactors, ByARootTakeAnyPrecisions) {
+  for (const Functions functions : {Functions::alike, Functions::full, Functions::singular})
+    expect_truth<RootFactor>(make_linear_prior(functions, 2, 1.0, row_count),
+                             sites_of(row_count, 2, [&](Index n) -> Matrix {
+                               const double sign = n % 3 == 0 ? -1e-3 : 1.0;
+                               return sign * random_covariance(2, 2, 70 + static_cast<std::uint64_t>(n));
+                             }));
+}
+
 TEST(JointFactors, AreThereExactlyWhereThePosteriorIsProper) {
   // K = 2 I, so -1/2 is the boundary.
   const auto prior = make_prior(Functions::alike, 2, 2.0, Matrix::Zero(1, 1));
@@ -343,10 +375,10 @@ Vector everything(JointFactor& factor, const JointPrior& prior, const SiteApprox
   EXPECT_TRUE(factor.factorise(sites));
   const Vector covariances = factor.covariances();
   const Matrix dual = factor.dual(by_function(sites.shift, sites.width));
-  const Matrix precision = factor.kernel_precision(0).triangularView<Eigen::Lower>();
+  Matrix precision;
+  if (!prior.has_root()) precision = factor.kernel_precision(0).triangularView<Eigen::Lower>();
   const Matrix traces = factor.latent_traces();
-  const Matrix fresh = random_matrix(40, 1, 31);
-  const std::vector<CrossBlock> points = prior.cross(NewInputs{&fresh}, 0, 40);
+  const std::vector<CrossBlock> points = new_points(prior, 40);
   const Vector reductions = factor.reductions(points);
   const Matrix joint = factor.joint_reduction(points);
   Vector all(covariances.size() + dual.size() + precision.size() + traces.size() + reductions.size() + joint.size() +
@@ -361,17 +393,48 @@ TEST(JointFactors, GiveTheSameBitsForAnyNumberOfThreads) {
   constexpr Index count = 4;
   const auto prior = make_prior(Functions::diagonal, count, 2.0, random_matrix(rows, 1, 7));
   const SiteApproximation sites = star_sites(rows, count, Stars::extreme);
+  const auto linear = make_linear_prior(Functions::full, count, 2.0, 4000);
+  const SiteApproximation many = star_sites(4000, count, Stars::extreme);
   StarFactor star(prior);
   BlockFactor block(prior);
-  for (JointFactor* factor : {static_cast<JointFactor*>(&star), static_cast<JointFactor*>(&block)}) {
-    const Vector alone = everything(*factor, *prior, sites);
+  RootFactor root(linear);
+  const auto expect_same = [](JointFactor& factor, const JointPrior& of, const SiteApproximation& at) {
+    const Vector alone = everything(factor, of, at);
     EXPECT_TRUE(alone.allFinite());
     const BlasThreads blas(3);
-    EXPECT_EQ(everything(*factor, *prior, sites), alone) << factor->describe();
+    EXPECT_EQ(everything(factor, of, at), alone) << factor.describe();
+  };
+  expect_same(star, *prior, sites);
+  expect_same(block, *prior, sites);
+  expect_same(root, *linear, many);
+}
+
+// Weights and the linear kernel of the same inputs are one prior.
+TEST(JointFactors, OfOneModelAgree) {
+  constexpr Index rows = 60;
+  const Matrix inputs = random_matrix(rows, 3, 8);
+  const Latents latents{.count = 4, .model = LatentModel::diagonal, .weight = Vector::LinSpaced(4, 0.5, 2.0)};
+  const SiteApproximation sites = star_sites(rows, 4, Stars::extreme);
+  const auto process = std::make_shared<const JointPrior>(
+      GaussianProcess{inputs, make_kernel("linear", {{"signal_sd", {2.0}}})}, Design(Identity{}), latents, 1);
+  const auto linear = std::make_shared<const JointPrior>(Isotropic{Vector::Zero(3), 4.0}, Design(inputs), latents, 1);
+  StarFactor star(process);
+  BlockFactor block(process);
+  RootFactor root(linear);
+  for (JointFactor* factor :
+       {static_cast<JointFactor*>(&star), static_cast<JointFactor*>(&block), static_cast<JointFactor*>(&root)})
+    ASSERT_TRUE(factor->factorise(sites));
+  const Vector covariances = star.covariances();
+  for (JointFactor* factor : {static_cast<JointFactor*>(&block), static_cast<JointFactor*>(&root)}) {
+    EXPECT_NEAR(factor->half_log_det(), star.half_log_det(), 1e-9);
+    EXPECT_LT(largest(factor->covariances() - covariances), 1e-9 * largest(covariances));
+    EXPECT_LT(largest(factor->latent_traces() - star.latent_traces()), 1e-9 * largest(star.latent_traces()));
+    const Matrix r = by_function(sites.shift, 4);
+    EXPECT_LT(largest(factor->dual(r) - star.dual(r)), 1e-9 * largest(star.dual(r)));
   }
-  // Both say the same.
-  const Vector one = everything(star, *prior, sites);
-  EXPECT_LT((one - everything(block, *prior, sites)).cwiseAbs().maxCoeff(), 1e-9 * one.cwiseAbs().maxCoeff());
+  EXPECT_LT(largest(Matrix((block.kernel_precision(0) - star.kernel_precision(0)).triangularView<Eigen::Lower>())),
+            1e-9 * largest(star.kernel_precision(0)));
+  EXPECT_THROW((void)root.kernel_precision(0), std::logic_error);
 }
 
 TEST(JointFactors, AreChosenByStructure) {
@@ -388,6 +451,10 @@ TEST(JointFactors, AreChosenByStructure) {
   EXPECT_EQ(name(Functions::own_kernels, stars), "4 factorisations of order 3 (independent functions, star sites)");
   EXPECT_EQ(name(Functions::full, stars), "a factorisation of order 6 (3 rows of 2 contrasts)");
   EXPECT_EQ(name(Functions::diagonal, blocks), "a factorisation of order 6 (3 rows of 2 contrasts)");
+  const SiteApproximation many = star_sites(9, 3, Stars::plain);
+  const auto root = make_joint_factor(make_linear_prior(Functions::diagonal, 3, 1.0, 9), many);
+  EXPECT_TRUE(root->factorise(many));
+  EXPECT_EQ(root->describe(), "a factorisation of order 6 (3 weights of 2 functions)");
 }
 
 }  // namespace

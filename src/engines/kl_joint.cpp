@@ -1,0 +1,317 @@
+#include "engines/kl_joint.hpp"
+
+#include "base/progress.hpp"
+#include "engines/anderson.hpp"
+#include "engines/block_mismatch.hpp"
+#include "engines/engine_core.hpp"
+#include "engines/explicit_gradient.hpp"
+#include "engines/star_sites.hpp"
+#include "gaussmith/errors.hpp"
+#include "model/site_rows.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace gaussmith {
+
+namespace {
+
+/// The full solution is of order N (C - 1); from here on `auto` is content with the structured one.
+constexpr Index largest_full_order = 4000;
+/// From this order on the full search starts from the structured solution, whose steps cost next to nothing beside its
+/// own.
+constexpr Index smallest_started_order = 200;
+/// Where that one stops on the way to the full one.
+constexpr double rough_tolerance = 1e-5;
+constexpr int mixing_depth = 12;
+constexpr int max_halvings = 30;
+/// A bound may fall by this much of its parts before it has fallen.
+constexpr double rounding_share = 1e-13;
+/// Steps without a better residual before the search is stalled.
+constexpr int max_idle_steps = 30;
+
+enum class Structure { full, star };
+
+/// q in the block-site form: the dual a of its mean and the blocks T.
+struct BlockPoint {
+  Vector dual;
+  SiteApproximation sites;  ///< The shifts are those that give the mean.
+};
+
+/// What is known of a point: the bound, and the way on.
+struct Evaluation {
+  LatentPoint mean;
+  double bound = -std::numeric_limits<double>::infinity();
+  double rounding = 0.0;  ///< What summation leaves uncertain in the bound.
+  Vector pull;            ///< (I + T K)^-1 (dh/dm - a): Newton's step of the dual.
+  SiteApproximation rule; ///< The blocks that the site rule asks for at this mean and these covariances.
+  double residual = std::numeric_limits<double>::infinity();
+};
+
+class BoundSearch {
+ public:
+  BoundSearch(JointCore& core, const SiteRows& sites, const Kl& options, Structure structure, double tolerance,
+              Progress& progress, Report& report)
+      : core_(core),
+        sites_(sites),
+        options_(options),
+        structure_(structure),
+        tolerance_(tolerance),
+        progress_(progress),
+        report_(report) {}
+
+  /// Where the prior mean and the prior's covariances lead, or earlier sites.
+  void start_cold() {
+    const Index c = core_.width();
+    BlockPoint point{Vector::Zero(core_.prior_mean().size()), {Vector(), Vector(), c}};
+    Vector slope;
+    sites_.expectation(core_.prior_mean(), prior_blocks(), nullptr, nullptr, &slope);
+    point.sites.precision = -2.0 * slope;
+    start_from(std::move(point));
+  }
+  void start_from(BlockPoint point) {
+    if (structure_ == Structure::star)
+      make_stars(point.sites);
+    else
+      point.sites.star.resize(0);
+    point_ = std::move(point);
+    if (!evaluate(point_, now_)) throw InvalidModel("kl: " + why_not_factorised(core_));
+  }
+
+  /// Climbs to the optimum of the bound.
+  void climb() {
+    AndersonMixing mixing(mixing_depth);
+    double best = std::numeric_limits<double>::infinity();
+    int idle = 0;
+    for (; report_.iterations < options_.max_iterations; ++report_.iterations) {
+      const Next next = progress_.tell({report_.iterations, now_.bound, now_.residual,
+                                        structure_ == Structure::star ? "structured" : "full"});
+      if (now_.residual <= tolerance_) return finish(Status::converged, "the site equations hold");
+      if (next == Next::accept) return finish(Status::stopped, "stopped by the caller before the optimum was reached");
+      idle = now_.residual < 0.9 * best ? 0 : idle + 1;
+      best = std::min(best, now_.residual);
+      const bool moved = idle <= max_idle_steps && advance(mixing);
+      if (!moved && structure_ == Structure::star && !held_) {
+        // Stars that agree with their rule are not quite the best stars: the bound has its say, and the mean its optimum.
+        hold();
+        mixing.clear();
+        best = std::numeric_limits<double>::infinity();
+        idle = 0;
+      } else if (!moved) {
+        return finish(Status::stalled, idle > max_idle_steps
+                                           ? "the site equations hold no better after further steps"
+                                           : "no step increases the bound any more in double precision");
+      }
+    }
+    finish(Status::iteration_limit,
+           fmt::format("no optimum within {} factorisations; raise kl.max_iterations", options_.max_iterations));
+  }
+
+  [[nodiscard]] const BlockPoint& point() const { return point_; }
+  [[nodiscard]] const Evaluation& now() const { return now_; }
+  /// How far held stars are from their rule; 0 where they agree with it.
+  [[nodiscard]] double left_of_stars() const { return left_; }
+  /// Makes the core agree with the last point.
+  void settle() { core_.restore(point_.sites); }
+
+ private:
+  [[nodiscard]] Vector prior_blocks() const {
+    const Index c = core_.width();
+    const Vector variance = core_.prior_variances();
+    const Matrix& k = core_.prior().latent_covariance();
+    Vector blocks(variance.size() * c);
+    for (Index n = 0; n < core_.rows(); ++n)
+      for (Index j = 0; j < c; ++j)
+        for (Index i = 0; i < c; ++i)
+          blocks(n * c * c + j * c + i) =
+              i == j ? variance(n * c + i)
+                     : (k(i, j) == 0.0 ? 0.0 : k(i, j) * std::sqrt(variance(n * c + i) / k(i, i)) *
+                                                   std::sqrt(variance(n * c + j) / k(j, j)));
+    return blocks;
+  }
+
+  /// log Z_h = sum h(m, V) - KL(q, prior), KL = 1/2 log|I + K T| - 1/2 tr(T V) + 1/2 a'K a.
+  [[nodiscard]] bool evaluate(BlockPoint& point, Evaluation& out) {
+    out = {};
+    out.mean = core_.point(point.dual);
+    point.sites.shift = point.dual + precision_times(point.sites, out.mean.eta);
+    if (!core_.set(point.sites)) return false;
+    const RowMarginals q = core_.marginals(out.mean);
+    Vector value;
+    Vector slope;
+    Vector bend;
+    sites_.expectation(q.mean, q.covariance, &value, &slope, &bend);
+    const double determinant = core_.half_log_det().value;
+    const double trace = 0.5 * point.sites.precision.dot(q.covariance);
+    const double quadratic = 0.5 * core_.inner(out.mean, out.mean);
+    out.bound = value.sum() - determinant + trace - quadratic;
+    if (!std::isfinite(out.bound)) return false;
+    out.rounding = rounding_share * (value.cwiseAbs().sum() + std::abs(determinant) + trace + quadratic);
+
+    const Vector force = slope - point.dual;
+    out.pull = core_.dual_of(force);
+    out.rule = {-2.0 * bend, Vector(), core_.width()};
+    if (held_)
+      out.rule = point.sites;
+    else if (structure_ == Structure::star)
+      make_stars(out.rule);
+    out.residual = block_mismatch(core_, q, force, out.rule.precision);
+    return true;
+  }
+
+  /// The unknowns of the fixed point iteration: the dual, and the blocks or their stars.
+  [[nodiscard]] const Vector& unknowns(const SiteApproximation& sites) const {
+    return structure_ == Structure::star ? sites.star : sites.precision;
+  }
+  [[nodiscard]] BlockPoint unpack(const Vector& x) const {
+    const Index size = point_.dual.size();
+    BlockPoint point{x.head(size), {Vector(), Vector(), core_.width()}};
+    if (structure_ == Structure::star) {
+      point.sites.star = x.tail(x.size() - size).cwiseMax(0.0);
+      set_star_blocks(point.sites);
+    } else {
+      point.sites.precision = x.tail(x.size() - size);
+    }
+    return point;
+  }
+
+  /// From here on the covariance stays as it is.
+  void hold() {
+    held_ = true;
+    left_ = now_.residual;
+    BlockPoint same = point_;
+    if (!evaluate(same, now_)) settle();
+  }
+
+  bool take(const Vector& x) {
+    BlockPoint point = unpack(x);
+    Evaluation found;
+    if (!evaluate(point, found) || found.bound < now_.bound - found.rounding) return false;
+    point_ = std::move(point);
+    now_ = std::move(found);
+    return true;
+  }
+
+  /// One step that does not lower the bound: accelerated, plain, then shorter ones.
+  bool advance(AndersonMixing& mixing) {
+    const Vector& t = unknowns(point_.sites);
+    const Vector& wanted = unknowns(now_.rule);
+    Vector x(point_.dual.size() + t.size());
+    x << point_.dual, t;
+    Vector f(x.size());
+    f << now_.pull, wanted - t;
+    const RowMarginals q = core_.marginals(now_.mean);
+    Vector weight(x.size());
+    weight << q.variance.cwiseSqrt(),
+        (structure_ == Structure::star ? q.variance : block_sizes(q.variance));
+    const Vector accelerated = mixing.next(x, f, weight, 1.0);
+    if (take(accelerated)) return true;
+    if (take(x + f)) return true;
+    mixing.clear();
+    double length = 0.5;
+    for (int halving = 0; halving < max_halvings; ++halving, length *= 0.5)
+      if (take(x + length * f)) return true;
+    settle();
+    return false;
+  }
+
+  [[nodiscard]] Vector block_sizes(const Vector& variance) const {
+    const Index c = core_.width();
+    Vector out(variance.size() * c);
+    for (Index n = 0; n < core_.rows(); ++n) {
+      const Vector sd = variance.segment(n * c, c).cwiseSqrt();
+      Eigen::Map<Matrix>(out.data() + n * c * c, c, c) = sd * sd.transpose();
+    }
+    return out;
+  }
+
+  void finish(Status status, std::string message) {
+    report_.status = status;
+    report_.message = std::move(message);
+    report_.residual = now_.residual;
+  }
+
+  JointCore& core_;
+  const SiteRows& sites_;
+  const Kl& options_;
+  Structure structure_;
+  double tolerance_;
+  Progress& progress_;
+  Report& report_;
+  BlockPoint point_;
+  Evaluation now_;
+  bool held_ = false;
+  double left_ = 0.0;
+};
+
+Structure choose_structure(const Kl& options, const JointPrior& prior, Report& report) {
+  if (options.covariance == "full") return Structure::full;
+  const Index order = prior.rows() * (prior.functions() - 1);
+  if (options.covariance == structured_covariance) {
+    if (!prior.is_independent())
+      throw InvalidOption(
+          "kl.covariance = structured needs independent functions (latent_covariance identity or diagonal, or kernels); "
+          "use full");
+    return Structure::star;
+  }
+  if (options.covariance != "auto")
+    throw InvalidOption(fmt::format("kl.covariance = {} is for one latent a row; several take auto, full or structured",
+                                    options.covariance));
+  if (order <= largest_full_order || !prior.is_independent() || prior.has_root()) return Structure::full;
+  report.notes.push_back(fmt::format("structured covariance: the full one is of order {}, more than {}", order,
+                                     largest_full_order));
+  return Structure::star;
+}
+
+}  // namespace
+
+void run_kl_joint(const Kl& options, const Run& run, Posterior::State& state) {
+  const std::shared_ptr<JointCore> core = build_joint_core(run, state);
+  const SiteRows sites(state.model, state.threads);
+  Report& report = state.report;
+  report.tolerance = options.tolerance;
+  Progress progress(run.progress, &report.history);
+  const Structure structure = choose_structure(options, core->prior(), report);
+
+  BlockPoint start;
+  const SiteApproximation* warm = run.warm_start != nullptr ? &run.warm_start->site_approximation() : nullptr;
+  const bool warmed = warm != nullptr && warm->rows() == core->rows() && warm->width == core->width() &&
+                      core->set(*warm);
+  if (warmed) {
+    start = {core->mean().coordinates, *warm};
+  } else if (structure == Structure::full && core->prior().is_independent() && !core->prior().has_root() &&
+             core->rows() * (core->width() - 1) >= smallest_started_order) {
+    BoundSearch rough(*core, sites, options, Structure::star, std::max(rough_tolerance, options.tolerance), progress,
+                      report);
+    rough.start_cold();
+    rough.climb();
+    start = rough.point();
+    report.notes.push_back(fmt::format("started from the structured covariance, {} steps", report.iterations));
+  }
+
+  BoundSearch search(*core, sites, options, structure, options.tolerance, progress, report);
+  if (start.dual.size() > 0)
+    search.start_from(std::move(start));
+  else
+    search.start_cold();
+  search.climb();
+  search.settle();
+  const LatentPoint mean = search.now().mean;
+  end_in_site_form(*core, sites, {mean, search.now().bound, {EvidenceKind::lower_bound, false}, true, true}, state);
+  if (structure == Structure::star)
+    report.notes.push_back(
+        fmt::format("structured covariance: the gradient leaves out that the covariance is not quite the best, and is "
+                    "approximate{}",
+                    search.left_of_stars() > options.tolerance
+                        ? fmt::format("; stars are held {:.1g} from their rule, where the bound is higher",
+                                      search.left_of_stars())
+                        : std::string()));
+  state.gradient = [core, mean, &state] {
+    return explicit_gradient(*core, mean, state, [](const SiteBlock&, Index, int) { return 0.0; });
+  };
+}
+
+}  // namespace gaussmith

@@ -1,0 +1,306 @@
+// Several latents a row: softmax sites under laplace and kl, a two-latent likelihood of a user under laplace.
+
+#include "gaussmith/errors.hpp"
+#include "gaussmith/infer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/Cholesky>
+#include <Eigen/LU>
+
+#include <cmath>
+#include <numbers>
+
+namespace gaussmith {
+namespace {
+
+Matrix class_inputs(Index n, std::uint64_t seed) {
+  Random random(seed);
+  Matrix x(n, 2);
+  for (double& value : x.reshaped()) value = random.normal();
+  return x;
+}
+
+Vector class_labels(const Matrix& x, Index classes, std::uint64_t seed) {
+  Random random(seed + 100);
+  Vector y(x.rows());
+  for (Index i = 0; i < x.rows(); ++i) {
+    const double place = std::floor((std::atan2(x(i, 0), x(i, 1)) / (2.0 * std::numbers::pi) + 0.5) * 0.999 * classes);
+    y(i) = random.uniform() < 0.2 ? std::floor(random.uniform() * static_cast<double>(classes)) : place;
+  }
+  return y;
+}
+
+Model class_model(Index n, Index classes, double sd, std::uint64_t seed = 1,
+                  std::string_view likelihood = "multinomial-logit") {
+  const Matrix x = class_inputs(n, seed);
+  return {.prior = GaussianProcess{x, make_kernel("se", {{"signal_sd", {sd}}, {"lengthscale", {1.1}}})},
+          .sites = {observe(likelihood, class_labels(x, classes, seed), {{"classes", one(static_cast<double>(classes))}})},
+          .latents = {.count = classes}};
+}
+
+/// K over rows and classes, stacked by row, from the definitions.
+Matrix dense_prior(const Model& model) {
+  const auto& process = std::get<GaussianProcess>(model.prior);
+  const Index c = model.latents.count;
+  const Index n = process.inputs.rows();
+  Matrix k = Matrix::Zero(n * c, n * c);
+  const Matrix kc = model.latents.covariance();
+  for (Index a = 0; a < c; ++a)
+    for (Index b = 0; b < c; ++b) {
+      Matrix gram;
+      const bool own = !model.latents.kernels.empty();
+      if (own && a != b) continue;
+      (own ? model.latents.kernels[static_cast<std::size_t>(a)] : process.kernel)->gram(process.inputs, gram);
+      for (Index j = 0; j < n; ++j)
+        for (Index i = 0; i < n; ++i) k(i * c + a, j * c + b) = kc(a, b) * gram(i, j);
+    }
+  return k;
+}
+
+struct SoftmaxPoint {
+  double log_joint;
+  Vector gradient;
+  Matrix curvature;
+};
+
+/// The softmax by its definition.
+SoftmaxPoint softmax_sites(const Model& model, const Vector& f) {
+  const Index c = model.latents.count;
+  const Vector& y = model.sites[0]->responses();
+  SoftmaxPoint out{0.0, Vector(f.size()), Matrix::Zero(f.size(), f.size())};
+  for (Index n = 0; n < y.size(); ++n) {
+    const Vector e = f.segment(n * c, c).array().exp();
+    const Vector p = e / e.sum();
+    const auto label = static_cast<Index>(y(n));
+    out.log_joint += std::log(p(label));
+    out.gradient.segment(n * c, c) = -p;
+    out.gradient(n * c + label) += 1.0;
+    out.curvature.block(n * c, n * c, c, c) = Matrix(p.asDiagonal()) - p * p.transpose();
+  }
+  return out;
+}
+
+struct DenseLaplace {
+  Vector mean;
+  Matrix covariance;
+  double log_evidence;
+};
+
+DenseLaplace dense_laplace(const Model& model) {
+  const Matrix k = dense_prior(model);
+  const Index size = k.rows();
+  Vector a = Vector::Zero(size);
+  for (int i = 0; i < 100; ++i) {
+    const Vector f = k * a;
+    const SoftmaxPoint s = softmax_sites(model, f);
+    const Matrix system = Matrix::Identity(size, size) + s.curvature * k;
+    a += system.partialPivLu().solve(s.gradient - a);
+  }
+  const Vector f = k * a;
+  const SoftmaxPoint s = softmax_sites(model, f);
+  const Matrix system = Matrix::Identity(size, size) + k * s.curvature;
+  return {f, system.partialPivLu().solve(k),
+          s.log_joint - 0.5 * a.dot(f) - 0.5 * std::log(system.partialPivLu().determinant())};
+}
+
+void expect_same(const Posterior& q, const DenseLaplace& truth, const Model& model) {
+  const Index c = model.latents.count;
+  ASSERT_TRUE(q.report().converged()) << q.report().brief();
+  EXPECT_NEAR(q.log_evidence().value, truth.log_evidence, 1e-8 * (1 + std::abs(truth.log_evidence)));
+  EXPECT_LT((q.latent().mean - truth.mean).lpNorm<Eigen::Infinity>(), 1e-8);
+  for (Index n = 0; n < model.rows(); ++n) {
+    const Eigen::Map<const Matrix> block(q.latent().covariance.data() + n * c * c, c, c);
+    EXPECT_LT((block - truth.covariance.block(n * c, n * c, c, c)).cwiseAbs().maxCoeff(),
+              1e-9 * (1 + truth.covariance.cwiseAbs().maxCoeff()));
+  }
+}
+
+std::vector<Model> class_models() {
+  std::vector<Model> all;
+  for (const double sd : {0.3, 1.0, 4.0})
+    for (const Index c : {2, 3, 5}) all.push_back(class_model(12, c, sd, static_cast<std::uint64_t>(c)));
+  Model correlated = class_model(10, 3, 1.3, 7);
+  correlated.latents.model = LatentModel::full;
+  correlated.latents.factor = (Matrix(3, 3) << 1, 0, 0, 0.4, 1.5, 0, -0.6, 0.2, 0.8).finished();
+  all.push_back(correlated);
+  Model centred = class_model(10, 4, 1.3, 8);
+  centred.latents.model = LatentModel::centred_diagonal;
+  centred.latents.weight = (Vector(4) << 0.5, 1.0, 2.0, 0.7).finished();
+  all.push_back(centred);
+  Model own = class_model(10, 3, 1.0, 9);
+  for (const double length : {0.5, 1.0, 2.0})
+    own.latents.kernels.push_back(make_kernel("se", {{"signal_sd", {1.4}}, {"lengthscale", {length}}}));
+  all.push_back(own);
+  return all;
+}
+
+TEST(Classes, LaplaceIsThatOfDenseAlgebra) {
+  for (const Model& model : class_models()) {
+    SCOPED_TRACE(model.latents.count);
+    expect_same(infer(model, Laplace{}), dense_laplace(model), model);
+  }
+}
+
+/// The gradient of a method's evidence against central differences on the scale of every parameter.
+void expect_gradient(const Model& model, const Method& method, double tolerance) {
+  const Posterior q = infer(model, method);
+  ASSERT_TRUE(q.report().converged()) << q.report().brief();
+  const auto gradient = q.gradient();
+  for (const Parameter& p : model.parameters()) {
+    if (!p.learnable) continue;
+    ASSERT_TRUE(gradient.contains(p.name)) << p.name;
+    constexpr double h = 1e-4;
+    double difference = 0.0;
+    for (const double sign : {1.0, -1.0}) {
+      const Model moved = model.with_parameters({{p.name, value_on(p.scale, p.on_scale() + sign * h)}});
+      difference += sign * infer(moved, method).log_evidence().value / (2.0 * h);
+    }
+    EXPECT_NEAR(gradient.find(p.name)->second, difference, tolerance * (1 + std::abs(difference))) << p.name;
+  }
+}
+
+TEST(Classes, GradientsOfLaplaceMatchDifferences) {
+  for (const Model& model : class_models()) expect_gradient(model, Laplace{.tolerance = 1e-11}, 2e-6);
+}
+
+TEST(Classes, GradientsOfTheBoundMatchDifferences) {
+  for (const Model& model : class_models())
+    expect_gradient(model, Kl{.covariance = "full", .tolerance = 1e-10}, 2e-6);
+}
+
+TEST(Classes, TheBoundHasAnIndependentReference) {
+  // Ten rows and three classes by a dense direct solution of the bound.
+  Matrix x(10, 2);
+  x << 1.2390826012459153, -0.4437523531479161, 1.3522046021402434, 1.4378204207315304, -0.27753758594035915,
+      -1.7263679144350654, 2.0846617352791776, -0.75914715090977, 1.5654598711689893, -0.8484357714116002,
+      -0.3074248660723864, -0.28551740587290253, -0.5917269727108373, -0.7788876097188987, 0.8875222667668594,
+      0.4418656119612637, 0.8228213903414296, 1.9803219296340786, -0.7707089568242711, -0.35606543315578754;
+  Vector y(10);
+  y << 2, 0, 0, 2, 0, 2, 1, 0, 2, 0;
+  const Model model{.prior = GaussianProcess{x, make_kernel("se", {{"signal_sd", {1}}, {"lengthscale", {1}}})},
+                    .sites = {observe("multinomial-logit", y, {{"classes", one(3)}})},
+                    .latents = {.count = 3}};
+  const Posterior laplace = infer(model, Laplace{});
+  EXPECT_NEAR(laplace.log_evidence().value, -12.04097118250685, 1e-8);
+  EXPECT_NEAR(laplace.gradient().at("kernel.signal_sd"), -1.7830577159945762, 1e-7);
+  const Posterior kl = infer(model, Kl{});
+  EXPECT_NEAR(kl.log_evidence().value, -11.897629044932177, 1e-8);
+  EXPECT_EQ(kl.log_evidence().kind, EvidenceKind::lower_bound);
+  EXPECT_NEAR(kl.gradient().at("kernel.lengthscale"), 0.07375031389494932, 1e-7);
+}
+
+TEST(Classes, StructuredCovariancesLoseLittle) {
+  for (const Index c : {3, 4, 6}) {
+    const Model model = class_model(14, c, 2.0, 3);
+    const Posterior full = infer(model, Kl{.covariance = "full"});
+    const Posterior star = infer(model, Kl{.covariance = "structured"});
+    ASSERT_TRUE(full.report().converged()) << full.report().brief();
+    ASSERT_TRUE(star.report().converged()) << star.report().brief();
+    EXPECT_LE(star.log_evidence().value, full.log_evidence().value + 1e-9);
+    EXPECT_NEAR(star.log_evidence().value, full.log_evidence().value, 1e-4 * 14);
+    for (const Posterior& q : {full, star})
+      for (std::size_t i = 1; i < q.report().history.size(); ++i)
+        EXPECT_GE(q.report().history[i].objective, q.report().history[i - 1].objective - 1e-9);
+  }
+}
+
+TEST(Classes, ExtremesConvergeOrSayWhy) {
+  for (const double sd : {1e-2, 1.0, 10.0, 100.0})
+    for (const Index c : {2, 3, 10}) {
+      const Model model = class_model(8, c, sd, 5);
+      for (const Method& method : {Method(Laplace{}), Method(Kl{}), Method(Kl{.covariance = "structured"})}) {
+        const Posterior q = infer(model, method);
+        EXPECT_TRUE(std::isfinite(q.log_evidence().value));
+        EXPECT_TRUE(q.report().converged()) << name_of(method) << " sd " << sd << " C " << c << ": " << q.report().brief();
+      }
+    }
+}
+
+TEST(Classes, ALikelihoodOfTwoLatentsIsTheUsersOwn) {
+  // y ~ N(f, exp(g)): log t = -g/2 - (y - f)^2 exp(-g)/2.
+  const CustomJointLikelihood heteroscedastic{
+      .name = "heteroscedastic",
+      .latents = 2,
+      .log_density =
+          [](ConstSpan f, double y) {
+            return -0.5 * f[1] - 0.5 * (y - f[0]) * (y - f[0]) * std::exp(-f[1]) -
+                   0.5 * std::log(2.0 * std::numbers::pi);
+          },
+      .derivatives =
+          [](ConstSpan f, double y, Span g, Span h) {
+            const double w = std::exp(-f[1]);
+            const double r = y - f[0];
+            g[0] = r * w;
+            g[1] = -0.5 + 0.5 * r * r * w;
+            h[0] = -w;
+            h[1] = h[2] = -r * w;
+            h[3] = -0.5 * r * r * w;
+          }};
+  const Matrix x = class_inputs(30, 4).col(0);
+  Random random(9);
+  Vector y(30);
+  for (Index i = 0; i < 30; ++i) y(i) = std::sin(2.0 * x(i, 0)) + std::exp(0.5 * x(i, 0) - 1.0) * random.normal();
+  Model model{.prior = GaussianProcess{x, make_kernel("se", {{"signal_sd", {1}}, {"lengthscale", {1}}})},
+              .sites = {observe(heteroscedastic, y)},
+              .latents = {.count = 2, .mean = (Vector(2) << 0.0, -1.0).finished()}};
+  const Posterior q = infer(model, Laplace{});
+  ASSERT_TRUE(q.report().converged()) << q.report().brief();
+  // Stationary: K^-1 (m - m0) is the gradient of the sites.
+  Vector gradient(60);
+  model.sites[0]->log_density(0, view(q.latent().mean), {{}, view(gradient), {}, {}});
+  Vector m0(60);
+  for (Index i = 0; i < 30; ++i) m0.segment(2 * i, 2) = model.latents.mean;
+  EXPECT_LT((dense_prior(model) * gradient + m0 - q.latent().mean).norm(), 1e-7);
+  expect_gradient(model, Laplace{.tolerance = 1e-11}, 1e-5);
+  EXPECT_THROW((void)infer(model, Kl{}), InvalidOption);
+}
+
+TEST(Classes, NeitherOrderNorACommonShiftMatters) {
+  const Model model = class_model(12, 3, 1.5, 6);
+  Model shifted = model;
+  shifted.latents.model = LatentModel::given;
+  shifted.latents.factor = Matrix::Identity(3, 3) + 0.7 * Matrix::Ones(3, 3);
+  Model permuted = model;
+  Vector y = model.sites[0]->responses();
+  for (double& label : y) label = std::fmod(label + 1.0, 3.0);
+  permuted.sites = {model.sites[0]->with(y, {})};
+  for (const Method& method : {Method(Laplace{}), Method(Kl{.covariance = "full"})}) {
+    const Posterior q = infer(model, method);
+    EXPECT_NEAR(infer(shifted, method).log_evidence().value, q.log_evidence().value, 1e-8);
+    const Posterior other = infer(permuted, method);
+    EXPECT_NEAR(other.log_evidence().value, q.log_evidence().value, 1e-8);
+    for (Index n = 0; n < 12; ++n)
+      for (Index c = 0; c < 3; ++c)
+        EXPECT_NEAR(other.latent().mean(n * 3 + (c + 1) % 3), q.latent().mean(n * 3 + c), 1e-7);
+  }
+}
+
+TEST(Classes, TwoClassesAreTheBinaryModel) {
+  // f1 - f0 has twice the variance.
+  const Model model = class_model(15, 2, 1.2, 11);
+  Vector y = model.sites[0]->responses();
+  for (double& label : y) label = label > 0.5 ? 1.0 : -1.0;
+  const auto& process = std::get<GaussianProcess>(model.prior);
+  const Model binary{.prior = GaussianProcess{process.inputs, make_kernel("se", {{"signal_sd", {1.2 * std::sqrt(2.0)}},
+                                                                               {"lengthscale", {1.1}}})},
+                     .sites = {observe("bernoulli-logit", y)}};
+  const Posterior q = infer(model, Laplace{});
+  const Posterior b = infer(binary, Laplace{});
+  EXPECT_NEAR(q.log_evidence().value, b.log_evidence().value, 1e-8);
+  for (Index n = 0; n < 15; ++n)
+    EXPECT_NEAR(q.latent().mean(2 * n + 1) - q.latent().mean(2 * n), b.latent().mean(n), 1e-8);
+}
+
+TEST(Classes, MistakesAreNamed) {
+  Model model = class_model(5, 3, 1.0);
+  EXPECT_THROW((void)infer(model, Vb{}), InvalidOption);
+  EXPECT_THROW((void)infer(model, Ep{}), InvalidOption);
+  EXPECT_THROW((void)infer(model, Kl{.covariance = "diagonal"}), InvalidOption);
+  model.latents.count = 4;
+  EXPECT_THROW((void)infer(model, Laplace{}), InvalidModel);
+  EXPECT_THROW((void)observe("multinomial-logit", (Vector(2) << 0, 3).finished(), {{"classes", one(3)}}), InvalidModel);
+}
+
+}  // namespace
+}  // namespace gaussmith
