@@ -574,7 +574,8 @@ class Builder {
       if (!setting.name.starts_with("prior.latent_covariance.")) return false;
       std::vector<std::string> names;
       for (const Parameter& parameter : all)
-        if (parameter.name == setting.name || parameter.name.starts_with(setting.name + "["))
+        if (parameter.name == setting.name ||
+            (parameter.name.starts_with(setting.name) && parameter.name[setting.name.size()] == '['))
           names.push_back(parameter.name);
       if (names.empty()) return false;
       const std::vector<double> numbers = settings_.numbers(setting);
