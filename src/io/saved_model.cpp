@@ -105,6 +105,9 @@ bool terms_fit(const SavedModel& model) {
 /// What is wrong with the number of latents beside the likelihood and the classes of the target; empty: nothing.
 std::string wrong_latents(const SavedModel& model) {
   const Index count = model.fitted.latents.count;
+  if (count > max_latents) {
+    return fmt::format("files hold up to {} latents a row, found {}", max_latents, count);
+  }
   for (const Sites& block : model.fitted.sites) {
     if (block->width() != count) {
       return fmt::format("{} has {} latents a row, but the prior has {}", block->traits().name, block->width(), count);

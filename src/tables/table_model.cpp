@@ -549,9 +549,12 @@ class Builder {
 
   /// Coefficients of one linear function a class, with the priors that one function would have.
   void build_linear_classes() {
-    if (terms_.kernel || !terms_.groups.empty())
-      throw InvalidOption(fmt::format("{}: a model of several classes has a process or coefficients, not {}",
-                                      likelihood_.traits.name, terms_.groups.empty() ? "both" : "effects of groups"));
+    if (!terms_.groups.empty() || terms_.kernel)
+      throw InvalidOption(
+          fmt::format("{}: a model of several classes has a process or coefficients, not {}", likelihood_.traits.name,
+                      !terms_.groups.empty() ? "effects of groups"
+                      : terms_.fixed.empty() ? "an intercept beside a process; begin the formula with 0 +"
+                                             : "both"));
     out_.coding.centres = column_centres(out_.coding, table_, out_.model.weights);
     const FixedEffects fixed = fixed_effects(additive_parts(), settings_);
     require_positive("prior.scale", fixed.scale);
@@ -738,13 +741,11 @@ void TableModelOptions::check() const {
       throw InvalidOption(fmt::format("{}: models of several classes ({}) do not have it yet{}", name(without),
                                       info.traits.name,
                                       offset_column.empty() ? "" : "; what all classes share changes nothing"));
-  } else {
-    for (const char* const field : {"classes", "latent_covariance"})
-      if (field == std::string_view("classes") ? !classes.empty() : !latent_covariance.empty())
-        throw InvalidOption(
-            fmt::format("{}: the likelihood {} has one latent function a row; several classes are for "
-                        "multinomial-logit and multinomial-probit",
-                        name(field), info.traits.name));
+  } else if (!classes.empty() || !latent_covariance.empty()) {
+    throw InvalidOption(fmt::format(
+        "{}: the likelihood {} has one latent function a row; several classes are for multinomial-logit and "
+        "multinomial-probit",
+        name(classes.empty() ? "latent_covariance" : "classes"), info.traits.name));
   }
   check_kept(keep, name("keep"));
   for (const auto& [argument, column] : argument_columns) {
