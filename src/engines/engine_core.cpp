@@ -2,6 +2,7 @@
 
 #include "base/memory.hpp"
 #include "engines/rounding_claim.hpp"
+#include "gaussian/matrix_free_core.hpp"
 #include "gaussmith/errors.hpp"
 
 #include <fmt/format.h>
@@ -66,6 +67,10 @@ std::shared_ptr<GaussianCore> build_core(const Run& run, const VarianceMethod& v
                                     name_of(state.method), memory_in_words(bytes), memory_in_words(machine_memory()),
                                     memory_way_out(state.model, choice.form)));
   state.report.core = choice.reason;
+  if (choice.form == CoreForm::matrix_free)
+    if (const std::size_t joining = factored_rows(state.model.design, variances).size(); joining > 0)
+      state.report.core += fmt::format("; draws through a factor over the {} rows with several entries, at most {}",
+                                       joining, most_factored_rows);
   return make_core(state.model, choice.form, state.threads, estimation);
 }
 
@@ -93,8 +98,8 @@ void end_in_site_form(GaussianCore& core, const SiteRows& sites, const SiteFormE
   judge_rounding(rounding, end.no_step_helps, report);
   state.gradient_error =
       rounding.gradient + 0.5 * estimated.rows * core.sites().precision.cwiseProduct(state.rows().covariances()).norm();
-  state.log_evidence =
-      make_evidence(end.log_evidence, core, evidence_kind(end.method, core.accuracy(), sites, report.converged()));
+  state.log_evidence = make_evidence(end.log_evidence, core,
+                                     evidence_kind(end.method, core.determinant_accuracy(), sites, report.converged()));
   // Residuals of estimates are those of all rows together.
   const double rows_together = std::sqrt(static_cast<double>(sites.rows()));
   const double left = core.accuracy() == Accuracy::exact ? report.residual : report.residual / rows_together;

@@ -10,6 +10,7 @@
 #include "gaussmith/errors.hpp"
 #include "sites/nested_probit.hpp"
 
+#include <Eigen/LU>
 #include <fmt/format.h>
 
 #include <cmath>
@@ -25,9 +26,11 @@ constexpr int mixing_depth = 8;
 /// Where an inner EP that is to converge stops, beside the outer tolerance, and how many sweeps it has for that.
 constexpr double inner_share = 0.01;
 constexpr int most_inner_sweeps = 200;
-/// A residual this much above the best one is a step back; after so many in a row, shorter steps are taken.
-constexpr double step_back = 2.0;
-constexpr int most_steps_back = 3;
+/// A sweep that multiplies the residual by this was extrapolated too far.
+constexpr double too_far = 3.0;
+/// Sweeps without a residual clearly below the best one, at full damping, before shorter steps are taken from there.
+constexpr int patience = 10;
+constexpr double clearly_below = 0.9;
 constexpr double shortening = 0.5;
 constexpr double smallest_damping = 0.02;
 
@@ -73,7 +76,9 @@ class NestedSearch {
     AndersonMixing mixing(mixing_depth);
     double damping = options_.damping;
     double best = std::numeric_limits<double>::infinity();
-    int back = 0;
+    double before = best;
+    InnerSites best_inner = inner_;
+    int idle = 0;
     for (report_.iterations = 1; report_.iterations <= options_.max_iterations; ++report_.iterations) {
       if (!update()) return finish(Status::numerical_failure, "a factorisation failed");
       const Next next = progress_.tell({report_.iterations, now_.log_evidence, now_.residual, "parallel"});
@@ -81,15 +86,23 @@ class NestedSearch {
         return finish(Status::converged, fmt::format("tilted and marginal moments match after {} sweep{}",
                                                      report_.iterations, report_.iterations == 1 ? "" : "s"));
       if (next == Next::accept) return finish(Status::stopped, "stopped by the caller before moments matched");
-      back = now_.residual > step_back * best ? back + 1 : 0;
-      best = std::min(best, now_.residual);
-      if (back > most_steps_back) {
+      idle = now_.residual < clearly_below * best ? 0 : idle + 1;
+      if (now_.residual < best) {
+        best = now_.residual;
+        best_inner = inner_;
+      }
+      if (now_.residual > too_far * before) mixing.clear();
+      before = now_.residual;
+      if (idle > patience / damping) {
         if (damping < smallest_damping) return finish(Status::stalled, "shorter steps do not bring moments closer");
         damping *= shortening;
-        back = 0;
-        best = now_.residual;
+        idle = 0;
+        best *= too_far;  // Shorter steps may take a detour.
+        before = std::numeric_limits<double>::infinity();
+        inner_ = best_inner;
         mixing.clear();
         report_.notes.push_back(fmt::format("updates damped to {:.3g} from sweep {} on", damping, report_.iterations));
+        if (!update()) return finish(Status::numerical_failure, "a factorisation failed");
       }
       step(mixing, damping);
     }
@@ -167,12 +180,12 @@ class NestedSearch {
           continue;
         }
         const Index first = n * (c - 1);
-        constant(n) =
+        const auto found =
             row.fit(static_cast<Index>(labels_(n)), {cavity.mean.data() + n * c, each},
                     {cavity.covariance.data() + n * c * c, each * each}, stop,
                     {{now_.inner.precision.data() + first, each - 1}, {now_.inner.shift.data() + first, each - 1}},
-                    {{now_.sites.star.data() + n * c, each}, {now_.sites.shift.data() + n * c, each}})
-                .constant;
+                    {{now_.sites.star.data() + n * c, each}, {now_.sites.shift.data() + n * c, each}});
+        constant(n) = found.log_normaliser - log_normaliser_of_site(n, q, cavity);
       }
     });
     set_star_blocks(now_.sites);
@@ -187,13 +200,50 @@ class NestedSearch {
     return std::isfinite(now_.log_evidence) && std::isfinite(now_.residual);
   }
 
+  /// log of the integral of the row's site under its cavity, which with the row's own normaliser in its place leaves an
+  /// evidence that is stationary in the sites:
+  ///   1/2 log|I - T V| + nu'm - 1/2 m'T m + 1/2 r'V r,  r = nu - T m, m the cavity's mean and V the marginal's covariance.
+  [[nodiscard]] double log_normaliser_of_site(Index n, const RowMarginals& q, const Marginals& cavity) const {
+    const Index c = core_.width();
+    const Eigen::Map<const Matrix> t(core_.sites().precision.data() + n * c * c, c, c);
+    const Eigen::Map<const Matrix> v(q.covariance.data() + n * c * c, c, c);
+    const auto m = cavity.mean.segment(n * c, c);
+    const auto nu = core_.sites().shift.segment(n * c, c);
+    const Vector t_m = t * m;
+    const Vector r = nu - t_m;
+    const Matrix left = Matrix::Identity(c, c) - t * v;
+    return 0.5 * std::log(left.partialPivLu().determinant()) + (nu - 0.5 * t_m).dot(m) + 0.5 * r.dot(v * r);
+  }
+
+  /// Of s_j = u + f_y - f_j under q, but for what q says about u.
+  [[nodiscard]] Vector inner_variances() {
+    const Index c = core_.width();
+    const RowMarginals q = core_.marginals(now_.mean);
+    Vector out(inner_.precision.size());
+    for (Index n = 0; n < core_.rows(); ++n) {
+      const auto y = static_cast<Index>(labels_(n));
+      const Eigen::Map<const Matrix> v(q.covariance.data() + n * c * c, c, c);
+      for (Index j = n * (c - 1), k = 0; k < c; ++k)
+        if (k != y) out(j++) = 1.0 + std::max(0.0, v(y, y) + v(k, k) - 2.0 * v(y, k));
+    }
+    return out;
+  }
+
   void step(AndersonMixing& mixing, double damping) {
     const Index size = inner_.precision.size();
     Vector x(2 * size);
     x << inner_.precision, inner_.shift;
     Vector f(2 * size);
     f << now_.inner.precision - inner_.precision, now_.inner.shift - inner_.shift;
-    const Vector next = mixing.next(x, f, Vector::Ones(2 * size), damping);
+    const Vector spread = inner_variances();
+    Vector weight(2 * size);
+    weight << spread, spread.cwiseSqrt();
+    Vector next = mixing.next(x, f, weight, damping);
+    // Probit sites have no negative precisions: an extrapolation that asks for one has gone too far.
+    if (next.head(size).minCoeff() < 0.0) {
+      mixing.clear();
+      next = x + damping * f;
+    }
     inner_ = {next.head(size).cwiseMax(0.0), next.tail(size)};
   }
 

@@ -29,7 +29,7 @@ EvidenceKind evidence_kind(const EvidenceOfMethod& method, Accuracy accuracy, co
 
 Evidence make_evidence(double value, const GaussianCore& core, EvidenceKind kind) {
   Evidence evidence{value, kind, {}};
-  if (core.accuracy() != Accuracy::exact) evidence.standard_error = core.half_log_det().standard_error;
+  if (core.determinant_accuracy() != Accuracy::exact) evidence.standard_error = core.half_log_det().standard_error;
   return evidence;
 }
 

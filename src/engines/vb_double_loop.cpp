@@ -30,6 +30,11 @@ constexpr int memory = 5;
 constexpr double largest_overshoot = 2.0;
 /// Variances are rough until the residual is down to this many goals.
 constexpr double draft_share = 5.0;
+/// Those from fewer draws lead to another place, some standard deviations away: nearer is not worth while.
+constexpr double draft_distance = 2.0;
+/// Meanwhile the mean is found to this share of the last residual, and to a standard deviation.
+constexpr double draft_mean_share = 0.01;
+constexpr double draft_mean_goal = 1.0;
 constexpr double rounding_gain = 1e-12;
 
 class DoubleLoop {
@@ -75,8 +80,9 @@ class DoubleLoop {
 
   void fit_mean() {
     const LatentPoint before = now_.at;
-    climb_mean(core_, sites_, -2.0 * now_.d_variance, variance_,
-               {mean_share * goal_, most_mean_steps, rounding_gain, true}, now_);
+    double goal = mean_share * goal_;
+    if (draft_) goal = std::max(goal, std::min(draft_mean_goal, draft_mean_share * last_residual_));
+    climb_mean(core_, sites_, -2.0 * now_.d_variance, variance_, {goal, most_mean_steps, rounding_gain, true}, now_);
     const LatentPoint step{now_.at.coordinates - before.coordinates, now_.at.eta - before.eta + core_.prior_mean()};
     const Vector eta_step = now_.at.eta - before.eta;
     moved_ = std::sqrt(core_.inner(step, step) - 2.0 * now_.d_variance.dot(eta_step.cwiseAbs2()));
@@ -126,8 +132,15 @@ class DoubleLoop {
     if (report.residual <= goal_ && !draft_)
       goal_ = std::clamp(goal_share * core_.variance_errors().rows, options_.tolerance, goal_);
     report.tolerance = goal_;
-    const bool draft = std::exchange(draft_, draft_ && report.residual > draft_share * goal_);
+    const double near = core_.drafts_differ() ? draft_distance : draft_share * goal_;
+    const bool draft = std::exchange(draft_, draft_ && report.residual > near);
     core_.set_draft(draft_);
+    if (draft && !draft_ && core_.drafts_differ()) {
+      // What is known of the way is that of another map.
+      anderson_.clear();
+      step_ = 1.0;
+      last_residual_ = std::numeric_limits<double>::infinity();
+    }
     const Next next = progress_.tell({report.iterations, done_.end.bound, report.residual, "variances"});
     if (report.residual <= goal_ && !draft) {
       report.local_optimum = !sites_.all(&SiteTraits::log_concave);

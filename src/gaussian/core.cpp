@@ -240,8 +240,9 @@ double core_memory(const Model& model, CoreForm form, const Estimation& estimati
             [](const ProbedVariances& method) { return static_cast<double>(method.control_steps); },
             [](const SampledVariances& method) { return static_cast<double>(method.draws + method.control_steps); }},
         estimation.variances);
-    constexpr double block = 16;
-    return 8 * (doubles + 6.0 * columns * d + block * (8 * d + 4 * n));
+    const auto factored = static_cast<double>(factored_rows(model.design, estimation.variances).size());
+    const double block = factored > 0.0 ? std::min(64.0, columns) : 16.0;
+    return 8 * (doubles + 6.0 * columns * d + block * (8 * d + 4 * n) + factored * factored);
   }
   if (form == CoreForm::sparse) {
     // The factor, a copy that a posterior keeps, and the entries of the inverse in its layout.

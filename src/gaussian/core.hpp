@@ -91,6 +91,8 @@ class GaussianCore {
   /// Whether variances are on the way to others, so that estimates of them may be rough. Those of a draft are forgotten
   /// where it ends.
   virtual void set_draft(bool /*draft*/) {}
+  /// Whether drafts are estimates of their own, from fewer draws, and not the last ones to fewer digits.
+  [[nodiscard]] virtual bool drafts_differ() const { return false; }
   /// At the sites; may cost as much as the variances.
   [[nodiscard]] virtual VarianceErrors variance_errors() { return {}; }
   /// The mean of q.
@@ -104,6 +106,8 @@ class GaussianCore {
   [[nodiscard]] RowMarginals marginals(const LatentPoint& at);
   /// 1/2 log|I + K T|; without a Gaussian factor 1/2 log|H'T H| - D/2 log 2 pi.
   [[nodiscard]] virtual LogDeterminant half_log_det() const = 0;
+  /// What that is, which decides what evidence is made of it; once it is known.
+  [[nodiscard]] virtual Accuracy determinant_accuracy() const { return accuracy(); }
   /// What that is at most, where an estimate of it is dear.
   [[nodiscard]] virtual double largest_half_log_det() const { return half_log_det().value; }
   /// V x.

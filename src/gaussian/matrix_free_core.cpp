@@ -32,6 +32,16 @@ constexpr int determinant_probes = 16;
 constexpr double determinant_tolerance = 1e-5;
 /// Up to this many weights, determinants are exact: D products and a dense factorisation.
 constexpr Index few_weights = 1000;
+/// A factor over rows is made again where a precision has changed by more than this factor. The condition of what it
+/// leaves to conjugate gradients is at most the square.
+constexpr double stale = 1.5;
+/// Solves through it tell their error in standard deviations, all directions together. Coarser ones would leave draws
+/// as they are where tangents still move.
+constexpr double factored_error = 0.01;
+/// Draws that are solved together through it.
+constexpr Index factored_at_once = 64;
+/// Drafts before it is made take one in so many of the draws, but not less than a block.
+constexpr int draft_draws = 4;
 /// Vectors of random signs for the diagonal of an operator.
 constexpr int diagonal_probes = 32;
 
@@ -68,6 +78,18 @@ void find_single_rows(const Design& design, std::vector<Index>& weight, Vector& 
 
 }  // namespace
 
+std::vector<Index> factored_rows(const Design& design, const VarianceMethod& method) {
+  std::vector<Index> out;
+  const DesignEntries stored = design.entries();
+  if (!std::holds_alternative<SampledVariances>(method) || !stored.is_sparse()) return out;
+  visit_sparse(stored, [&](const auto& entries) {
+    for (Index n = 0; n < entries.rows(); ++n)
+      if (entries.outerIndexPtr()[n + 1] - entries.outerIndexPtr()[n] > 1) out.push_back(n);
+  });
+  if (static_cast<Index>(out.size()) > std::min(most_factored_rows, design.cols())) out.clear();
+  return out;
+}
+
 MatrixFreeCore::MatrixFreeCore(std::shared_ptr<PriorGeometry> geometry, const Vector& offset,
                                const Estimation& estimation)
     : GaussianCore(std::move(geometry), offset), estimation_(estimation) {
@@ -78,6 +100,36 @@ MatrixFreeCore::MatrixFreeCore(std::shared_ptr<PriorGeometry> geometry, const Ve
   else
     throw std::logic_error("the matrix-free form needs independent weights");
   find_single_rows(design(), single_weight_, single_scale_);
+  joining_ = factored_rows(design(), estimation_.variances);
+  if (!joining_.empty()) joining_rows_ = design().select(joining_);
+}
+
+Vector MatrixFreeCore::own_precision() const {
+  Vector own = prior_precision_;
+  for (std::size_t n = 0; n < single_weight_.size(); ++n)
+    if (const Index j = single_weight_[n]; j >= 0) {
+      const auto row = static_cast<Index>(n);
+      own(j) += precision_(row) * single_scale_(row) * single_scale_(row);
+    }
+  return own;
+}
+
+std::optional<double> MatrixFreeCore::refresh_factor(bool exact) const {
+  if (joining_.empty()) return {};
+  const Vector own = own_precision();
+  const Vector precision = precision_(joining_);
+  if (factor_.exists()) {
+    // 0 for a row that counts no more, infinite for one that did not count.
+    const auto ratio = [](double then, double now) { return then == now ? 1.0 : then / now; };
+    const Vector rows = factor_.precision().binaryExpr(precision, ratio);
+    const Vector weights = factor_.own().binaryExpr(own, ratio);
+    const double largest = std::max(rows.maxCoeff(), weights.maxCoeff());
+    const double least = std::min(rows.minCoeff(), weights.minCoeff());
+    if (largest == 1.0 && least == 1.0) return 1.0;
+    if (!exact && largest <= stale && least * stale >= 1.0) return std::max(1.0, largest);
+  }
+  if (!factor_.factorise(joining_rows_, precision, own, geometry_->threads())) return {};
+  return 1.0;
 }
 
 Vector MatrixFreeCore::gram_diagonal(const Vector& weights) const {
@@ -92,6 +144,7 @@ bool MatrixFreeCore::factorise(const SiteApproximation& sites) {
   estimate_.reset();
   checked_ = false;
   log_determinant_.reset();
+  factored_determinant_ = false;
   precision_ = precision;
   if ((precision.array() < 0.0).any()) return false;
   diagonal_ = prior_precision_ + gram_diagonal(precision);
@@ -154,13 +207,7 @@ void MatrixFreeCore::set_draft(bool draft) {
 double MatrixFreeCore::final_reduction() const {
   // A >= Q and what rows with one entry add to it, so that scaled by its diagonal A has no eigenvalue below rho. A
   // residual r leaves an error of r'A^-1 r <= r'M r / rho, while b'M b is about D.
-  Vector least = prior_precision_;
-  for (std::size_t n = 0; n < single_weight_.size(); ++n)
-    if (const Index j = single_weight_[n]; j >= 0) {
-      const auto row = static_cast<Index>(n);
-      least(j) += precision_(row) * single_scale_(row) * single_scale_(row);
-    }
-  const double rho = least.cwiseQuotient(diagonal_).minCoeff();
+  const double rho = own_precision().cwiseQuotient(diagonal_).minCoeff();
   const double reduction = drawn_error * std::sqrt(rho / static_cast<double>(geometry_->dimension()));
   return std::clamp(reduction, finest_drawn_reduction, drawn_reduction);
 }
@@ -181,10 +228,25 @@ const VarianceEstimate& MatrixFreeCore::estimate() const {
     options.reduction = !draft_ ? final_reduction() : last_root_.size() > 0 ? draft_reduction : first_reduction;
     if (last_root_.size() > 0) options.start = &last_root_;
   }
+  PrecisionSystem of_draws = system();
   VarianceMethod method = estimation_.variances;
+  if (auto* const sampled = std::get_if<SampledVariances>(&method); sampled != nullptr && !joining_.empty()) {
+    if (draft_) {
+      sampled->draws =
+          std::min(sampled->draws, std::max(static_cast<int>(solved_at_once), sampled->draws / draft_draws));
+    } else if (const std::optional<double> beyond = refresh_factor(false)) {
+      const int threads = geometry_->threads();
+      of_draws.preconditioner = [this, threads](const Matrix& x) { return factor_.solve(joining_rows_, x, threads); };
+      of_draws.draws_at_once = factored_at_once;
+      options.reduction = factored_error / std::sqrt(*beyond * static_cast<double>(geometry_->dimension()));
+      // One step does it where the factor is that of A.
+      if (*beyond == 1.0) options.start = nullptr;
+    }
+    if (options.start != nullptr && options.start->cols() != sampled->draws) options.start = nullptr;
+  }
   if (auto* const lanczos = std::get_if<LanczosVariances>(&method); lanczos != nullptr && draft_)
     lanczos->steps = std::max(1, lanczos->steps / draft_steps);
-  estimate_ = estimate_variances(system(), method, options);
+  estimate_ = estimate_variances(of_draws, method, options);
   return *estimate_;
 }
 
@@ -204,6 +266,8 @@ Accuracy MatrixFreeCore::accuracy() const {
   return std::holds_alternative<LanczosVariances>(estimation_.variances) ? Accuracy::from_below : Accuracy::estimate;
 }
 
+Accuracy MatrixFreeCore::determinant_accuracy() const { return factored_determinant_ ? Accuracy::exact : accuracy(); }
+
 VarianceErrors MatrixFreeCore::variance_errors() {
   if (is_exact(estimation_.variances)) return {};
   if (std::holds_alternative<LanczosVariances>(estimation_.variances) && !checked_) {
@@ -214,8 +278,9 @@ VarianceErrors MatrixFreeCore::variance_errors() {
     estimate_ = estimate_variances(system(), estimation_.variances, options);
     checked_ = true;
   }
-  return {estimate().rows_error, estimate().weights_error,
-          solved_ && estimate().solves == ConjugateGradientEnd::converged && half_log_det().exists};
+  return {
+      estimate().rows_error, estimate().weights_error,
+      solved_ && estimate().solves == ConjugateGradientEnd::converged && (factor_.exists() || half_log_det().exists)};
 }
 
 LatentPoint MatrixFreeCore::point(Vector coordinates) const {
@@ -265,6 +330,9 @@ LogDeterminant MatrixFreeCore::half_log_det() const {
       const VarianceEstimate exact = estimate_variances(system(), ExactVariances{}, options);
       out.exists = exact.solves == ConjugateGradientEnd::converged;
       if (out.exists) out.value = -2.0 * exact.root.diagonal().array().log().sum();
+    } else if (refresh_factor(true)) {
+      out.value = factor_.log_determinant();
+      factored_determinant_ = true;
     } else {
       LogDeterminantOptions options;
       options.probes = determinant_probes;

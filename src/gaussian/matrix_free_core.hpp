@@ -3,11 +3,21 @@
 // are w - mean. Means come from conjugate gradients, preconditioned with the diagonal; variances from one of the
 // estimators of linalg/variance_estimators.hpp, the log-determinant from stochastic Lanczos quadrature. A product costs
 // two with H; nothing is D x D or N x N, unless exact variances are asked for. No negative site precisions.
+//
+// Where few rows join weights, draws and the log-determinant come through a factor over those rows (RowFactor), which
+// is exact at the precisions it was made with and the preconditioner at others.
 
 #include "gaussian/core.hpp"
+#include "gaussian/row_factor.hpp"
 #include "linalg/variance_estimators.hpp"
 
 namespace gaussmith {
+
+/// A factor over so many rows takes 4e10 flops and 200 MB: no more than some hundred products with a block of draws.
+constexpr Index most_factored_rows = 5000;
+/// Rows that join weights, those with several entries, where draws come through a factor over them; none where there
+/// are more than that, or more than weights.
+[[nodiscard]] std::vector<Index> factored_rows(const Design& design, const VarianceMethod& method);
 
 class MatrixFreeCore final : public GaussianCore {
  public:
@@ -18,9 +28,11 @@ class MatrixFreeCore final : public GaussianCore {
   [[nodiscard]] bool factorises_cheaply() const override { return true; }
   [[nodiscard]] Accuracy accuracy() const override;
   void set_draft(bool draft) override;
+  [[nodiscard]] bool drafts_differ() const override { return !joining_.empty(); }
   [[nodiscard]] VarianceErrors variance_errors() override;
   [[nodiscard]] LatentPoint mean(const Vector& shift, const SolveGoal& goal) const override;
   [[nodiscard]] LogDeterminant half_log_det() const override;
+  [[nodiscard]] Accuracy determinant_accuracy() const override;
   /// Hadamard's inequality.
   [[nodiscard]] double largest_half_log_det() const override;
   [[nodiscard]] Vector covariance_times(const Vector& x) const override;
@@ -46,6 +58,11 @@ class MatrixFreeCore final : public GaussianCore {
   [[nodiscard]] Vector solve(const Vector& b, const ConjugateGradientOptions& options) const;
   [[nodiscard]] PrecisionSystem system() const;
   [[nodiscard]] VarianceOptions estimator_options() const;
+  /// Q and what rows with one entry alone add to it: A without the rows that join weights.
+  [[nodiscard]] Vector own_precision() const;
+  /// Sees to a factor over the rows that is good for solves at the present precisions. The largest c with
+  /// A^-1 <= c M for its M, 1 where it was made for them; nothing where there is no factor.
+  [[nodiscard]] std::optional<double> refresh_factor(bool exact) const;
   /// The variances at the present precisions, and what they were made of.
   [[nodiscard]] const VarianceEstimate& estimate() const;
   /// log|Q|, or what stands for it without a Gaussian factor.
@@ -64,6 +81,10 @@ class MatrixFreeCore final : public GaussianCore {
   mutable std::optional<VarianceEstimate> estimate_;
   mutable Matrix last_root_;  // Of the estimate before, for other precisions: where its solves may begin.
   mutable std::optional<LogDeterminant> log_determinant_;
+  mutable bool factored_determinant_ = false;  // Whether it came from the factor.
+  std::vector<Index> joining_;                 // Rows of the factor; none where it is not used.
+  Design joining_rows_;
+  mutable RowFactor factor_;
   bool draft_ = false;
   mutable bool solved_ = true;  // The last mean.
   bool checked_ = false;        // Whether the estimate knows its error, where that costs solves.

@@ -36,8 +36,8 @@ class StarFactor final : public JointFactor {
   [[nodiscard]] bool set_shares(const Vector& star);
   [[nodiscard]] bool factorise_functions();
   [[nodiscard]] bool factorise_sum();
-  /// B_c^-1, rows [begin, N) of columns [begin, end) or all rows of them.
-  [[nodiscard]] Matrix inverse_below(Index function, Index begin, Index end) const;
+  /// Columns [begin, end) of B_c^-1: rows [begin, N) of them, or all.
+  void copy_inverse_below(Index function, Index begin, Index end, MatrixView out) const;
   [[nodiscard]] Matrix inverse_columns(Index function, Index begin, Index end) const;
   /// L_c^-1 s_c x and L_c^-T of that, which is B_c^-1 s_c x.
   void half_solve(Index function, MatrixView x) const;

@@ -82,8 +82,8 @@ void estimate_by_conditioned_draws(VarianceSolver& solver, const SampledVariance
   DrawnMeans weights(system.dimension, method.draws, options.seed);
   out.root.resize(system.dimension, method.draws);
   Random random(options.seed);
-  for (Index begin = 0; begin < method.draws; begin += solved_at_once) {
-    Matrix noise(system.root_columns, std::min<Index>(solved_at_once, method.draws - begin));
+  for (Index begin = 0; begin < method.draws; begin += system.draws_at_once) {
+    Matrix noise(system.root_columns, std::min<Index>(system.draws_at_once, method.draws - begin));
     for (double& sign : noise.reshaped()) sign = random_sign(random);
     const Matrix right = system.root_times(noise);
     const Matrix w =

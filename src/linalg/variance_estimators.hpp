@@ -11,14 +11,18 @@
 
 namespace gaussmith {
 
+/// Right sides that are solved together.
+constexpr Index solved_at_once = 16;
+
 /// A = H'diag(tau) H + Q over `dimension` weights, positive definite, as products.
 struct PrecisionSystem {
   Index dimension = 0;
   LinearMap times;                ///< A X.
   LinearMap preconditioner = {};  ///< About A^-1 X; none is the identity.
   Vector diagonal = {};           ///< About diag(A), positive: Lanczos works on A scaled by it. Empty is all ones.
-  Index rows = 0;                 ///< Of H.
-  LinearMap rows_times = {};      ///< H X.
+  Index draws_at_once = solved_at_once;  ///< Draws that are solved together: more where the preconditioner is dense.
+  Index rows = 0;                        ///< Of H.
+  LinearMap rows_times = {};             ///< H X.
   LinearMap rows_transposed_times = {};  ///< H'X.
   Index root_columns = 0;                ///< Of F below.
   LinearMap root_times = {};  ///< F X for any F with F F' = A, as [H'diag(tau)^1/2, Q^1/2]. Needed by draws alone.

@@ -6,8 +6,6 @@
 
 namespace gaussmith {
 
-/// Right-hand sides that are solved together.
-constexpr Index solved_at_once = 16;
 /// Items that error bars are computed from.
 constexpr Index bar_items = 2048;
 

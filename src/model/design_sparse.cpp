@@ -13,7 +13,7 @@ namespace gaussmith {
 
 namespace {
 
-constexpr Index rows_at_once = 4096;
+constexpr Index rows_at_once = 512;
 /// Entries that make one more partial sum worth its addition, and the most partial sums.
 constexpr Index entries_per_part = Index{1} << 16;
 constexpr Index most_parts = 8;
@@ -25,6 +25,8 @@ constexpr Index dense_rows_at_once = 1024;
 constexpr Index fewest_side_by_side = 3;
 /// Columns of a Gram matrix that make one block of work.
 constexpr Index gram_tiles = 8;
+/// Columns of H diag(w) H' that a thread makes at a time: later ones are shorter.
+constexpr Index outer_columns_at_once = 32;
 
 /// Value is what entries are stored as; all sums and products are of doubles.
 template <class Value>
@@ -135,17 +137,24 @@ class SparseStorage final : public Design::Storage {
     return out;
   }
 
-  [[nodiscard]] Matrix outer(const Vector& weights, int /*threads*/) const override {
-    // Column by column, so that one copy of the entries is all it takes.
+  [[nodiscard]] Matrix outer(const Vector& weights, int threads) const override {
+    // A column of the result at a time, which stays in the cache, from the rows' entries and a copy of them by columns.
     using ByColumn = Eigen::SparseMatrix<Value, Eigen::ColMajor>;
     const ByColumn by_column = h_;
     Matrix out = Matrix::Zero(h_.rows(), h_.rows());
-    for (Index j = 0; j < by_column.cols(); ++j)
-      for (typename ByColumn::InnerIterator a(by_column, j); a; ++a) {
-        const double factor = weights(j) * static_cast<double>(a.value());
-        for (typename ByColumn::InnerIterator b(by_column, j); b; ++b)
-          out(b.row(), a.row()) += factor * static_cast<double>(b.value());
+    parallel_blocks(h_.rows(), outer_columns_at_once, threads, [&](Index begin, Index end) {
+      for (Index n = begin; n < end; ++n) {
+        double* const column = out.col(n).data();
+        for (Entry a(h_, n); a; ++a) {
+          const double factor = weights(a.col()) * static_cast<double>(a.value());
+          const auto* const rows = by_column.innerIndexPtr();
+          const auto* const last = rows + by_column.outerIndexPtr()[a.col() + 1];
+          for (const auto* i = std::lower_bound(rows + by_column.outerIndexPtr()[a.col()], last, n); i != last; ++i)
+            column[*i] += factor * static_cast<double>(by_column.valuePtr()[i - rows]);
+        }
       }
+    });
+    mirror_lower(out);
     return out;
   }
 

@@ -95,7 +95,7 @@ class SparsePanels {
 /// out := H X.
 template <class Sparse>
 void panel_times(const Sparse& h, ConstMatrixView x, MatrixView out, int threads) {
-  constexpr Index rows_at_once = 4096;
+  constexpr Index rows_at_once = 512;
   SparsePanels::Panel panel;
   SparsePanels::Panel result(SparsePanels::width, h.rows());
   for (Index first = 0; first < x.cols(); first += SparsePanels::width) {

@@ -22,6 +22,7 @@ GAUSSMITH_BATCH(log)
 GAUSSMITH_BATCH(log1p)
 GAUSSMITH_BATCH(softplus)
 GAUSSMITH_BATCH(sigmoid)
+GAUSSMITH_BATCH(ndtr)
 #undef GAUSSMITH_BATCH
 
 void by_chunks(void (*function)(const double*, double*), std::span<const double> x, std::span<double> out) {
@@ -42,5 +43,6 @@ void log(std::span<const double> x, std::span<double> out) { by_chunks(log_chunk
 void log1p(std::span<const double> x, std::span<double> out) { by_chunks(log1p_chunk, x, out); }
 void softplus(std::span<const double> x, std::span<double> out) { by_chunks(softplus_chunk, x, out); }
 void sigmoid(std::span<const double> x, std::span<double> out) { by_chunks(sigmoid_chunk, x, out); }
+void ndtr(std::span<const double> x, std::span<double> out) { by_chunks(ndtr_chunk, x, out); }
 
 }  // namespace gaussmith::batch

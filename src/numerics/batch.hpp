@@ -21,4 +21,7 @@ void softplus(std::span<const double> x, std::span<double> out);
 /// 1/(1 + e^-x), at most 4 ulp for x > -708.
 void sigmoid(std::span<const double> x, std::span<double> out);
 
+/// Phi(x), absolutely accurate to 1e-16, relatively to 1e-13 in the left tail.
+void ndtr(std::span<const double> x, std::span<double> out);
+
 }  // namespace gaussmith::batch

@@ -292,6 +292,110 @@ TEST(Classes, TwoClassesAreTheBinaryModel) {
     EXPECT_NEAR(q.latent().mean(2 * n + 1) - q.latent().mean(2 * n), b.latent().mean(n), 1e-8);
 }
 
+/// Nine rows of three correlated functions.
+Model correlated_probit() {
+  Matrix x(9, 2);
+  x << 0.4356, 0.4012, -0.4702, 1.1079, -1.414, 0.9952, 1.0638, 2.1167, 0.6159, -1.2443, -0.7759, -0.1146, 0.6731,
+      -1.7013, -0.5918, -0.0156, 0.2665, 1.1044;
+  Vector y(9);
+  y << 2, 0, 1, 1, 2, 1, 2, 2, 2;
+  return {.prior = GaussianProcess{x, make_kernel("se", {{"signal_sd", {1.1}}, {"lengthscale", {1}}})},
+          .sites = {observe("multinomial-probit", y, {{"classes", one(3)}})},
+          .latents = {.count = 3,
+                      .model = LatentModel::full,
+                      .factor = (Matrix(3, 3) << 1, 0, 0, 0.4, 1.5, 0, -0.6, 0.2, 0.8).finished()}};
+}
+
+TEST(Classes, ProbitMethodsHaveIndependentReferences) {
+  // From scalar EP on functions and auxiliary variables together, and from the iterated mean field.
+  const Posterior ep = infer(correlated_probit(), Ep{});
+  ASSERT_TRUE(ep.report().converged()) << ep.report().brief();
+  EXPECT_NEAR(ep.log_evidence().value, -9.854204512590492, 1e-8);
+  EXPECT_NEAR(ep.gradient().at("kernel.signal_sd"), -0.33650045922974114, 1e-7);
+  EXPECT_NEAR(ep.gradient().at("prior.latent_covariance.factor[1][0]"), 0.37040924099055267, 1e-7);
+  const Posterior vmf = infer(correlated_probit(), Vmf{});
+  ASSERT_TRUE(vmf.report().converged()) << vmf.report().brief();
+  EXPECT_NEAR(vmf.log_evidence().value, -14.706672848254051, 1e-8);
+  EXPECT_EQ(vmf.log_evidence().kind, EvidenceKind::lower_bound);
+}
+
+TEST(Classes, GradientsOfProbitMethodsMatchDifferences) {
+  Model own = class_model(9, 3, 1.0, 9, "multinomial-probit");
+  for (const double length : {0.5, 1.0, 2.0})
+    own.latents.kernels.push_back(make_kernel("se", {{"signal_sd", {1.4}}, {"lengthscale", {length}}}));
+  for (const Model& model : {correlated_probit(), own, class_model(10, 4, 2.0, 3, "multinomial-probit")}) {
+    expect_gradient(model, Ep{.tolerance = 1e-11}, 2e-6);
+    expect_gradient(model, Vmf{.tolerance = 1e-11}, 2e-6);
+  }
+}
+
+TEST(Classes, InnerSchemesHaveOneFixedPoint) {
+  for (const double sd : {0.5, 3.0, 30.0})
+    for (const Index c : {2, 3, 6}) {
+      const Model model = class_model(15, c, sd, 2, "multinomial-probit");
+      const Posterior a = infer(model, Ep{.tolerance = 1e-10});
+      const Posterior b = infer(model, Ep{.tolerance = 1e-10, .inner = EpInner::incremental});
+      ASSERT_TRUE(a.report().converged()) << a.report().brief();
+      ASSERT_TRUE(b.report().converged()) << b.report().brief();
+      EXPECT_NEAR(a.log_evidence().value, b.log_evidence().value, 1e-8);
+      EXPECT_LT((a.latent().mean - b.latent().mean).lpNorm<Eigen::Infinity>(), 1e-8 * (1 + sd));
+    }
+}
+
+TEST(Classes, TwoProbitClassesAreTheBinaryModel) {
+  const Model model = class_model(15, 2, 1.7, 11, "multinomial-probit");
+  Vector y = model.sites[0]->responses();
+  for (double& label : y) label = label > 0.5 ? 1.0 : -1.0;
+  const Model binary{.prior = model.prior, .sites = {observe("bernoulli-probit", y)}};
+  const Posterior q = infer(model, Ep{});
+  const Posterior b = infer(binary, Ep{});
+  EXPECT_NEAR(q.log_evidence().value, b.log_evidence().value, 1e-8);
+  for (Index n = 0; n < 15; ++n)
+    EXPECT_NEAR((q.latent().mean(2 * n + 1) - q.latent().mean(2 * n)) / std::sqrt(2.0), b.latent().mean(n), 1e-7);
+}
+
+TEST(Classes, WarmStartsEndWhereColdOnesDo) {
+  for (const Method& method : {Method(Laplace{}), Method(Kl{}), Method(Kl{.covariance = "structured"})}) {
+    const Posterior first = infer(class_model(12, 3, 1.0, 4), method);
+    const Model model = class_model(12, 3, 1.1, 4);
+    const Posterior cold = infer(model, method);
+    const Posterior warm = infer(model, method, {.warm_start = &first});
+    EXPECT_NEAR(warm.log_evidence().value, cold.log_evidence().value, 1e-7);
+    EXPECT_LE(warm.report().iterations, cold.report().iterations);
+  }
+  const Posterior first = infer(class_model(12, 3, 1.0, 4, "multinomial-probit"), Ep{});
+  const Model model = class_model(12, 3, 1.1, 4, "multinomial-probit");
+  EXPECT_NEAR(infer(model, Ep{}, {.warm_start = &first}).log_evidence().value, infer(model, Ep{}).log_evidence().value,
+              1e-8);
+}
+
+TEST(Classes, LinearModelsAreProcessesWithALinearKernel) {
+  Random random(3);
+  Matrix h(40, 3);
+  for (double& value : h.reshaped()) value = random.normal();
+  const Vector y = class_labels(h, 3, 5);
+  const SiteArguments three{{"classes", one(3)}};
+  const Model weights{.prior = Isotropic{Vector::Zero(3), 1.5},
+                      .design = h,
+                      .sites = {observe("multinomial-logit", y, three)},
+                      .latents = {.count = 3}};
+  const Model dense{.prior = DenseGaussian{Vector::Zero(40), Matrix(1.5 * h * h.transpose())},
+                    .sites = {observe("multinomial-logit", y, three)},
+                    .latents = {.count = 3}};
+  EXPECT_THROW((void)infer(dense, Laplace{}), InvalidModel);
+  const Model process{.prior = GaussianProcess{h, make_kernel("linear", {{"signal_sd", {std::sqrt(1.5)}}})},
+                      .sites = {observe("multinomial-logit", y, three)},
+                      .latents = {.count = 3}};
+  for (const Method& method : {Method(Laplace{}), Method(Kl{})}) {
+    const Posterior a = infer(weights, method);
+    const Posterior b = infer(process, method);
+    ASSERT_TRUE(a.report().converged()) << a.report().brief();
+    EXPECT_NEAR(a.log_evidence().value, b.log_evidence().value, 1e-7);
+    EXPECT_EQ(a.weights().mean.size(), 9);
+  }
+  expect_gradient(weights, Laplace{.tolerance = 1e-11}, 2e-6);
+}
+
 TEST(Classes, MistakesAreNamed) {
   Model model = class_model(5, 3, 1.0);
   EXPECT_THROW((void)infer(model, Vb{}), InvalidOption);

@@ -256,10 +256,14 @@ TEST(Vb, DrawsAndDeterminantsOfManyWeightsUnderAWidePriorKnowTheirErrors) {
     const Posterior exact = infer(model, method, {.form = CoreForm::covariance});
     const Posterior found = infer(model, method, {.form = CoreForm::matrix_free});
     EXPECT_TRUE(found.report().converged()) << found.report().message;
-    EXPECT_EQ(found.log_evidence().kind, EvidenceKind::estimate);
-    ASSERT_TRUE(found.log_evidence().standard_error.has_value());
-    EXPECT_NEAR(found.log_evidence().value, exact.log_evidence().value,
-                3.0 * *found.log_evidence().standard_error + found.log_evidence().numerical_error);
+    EXPECT_NE(found.report().core.find("factor over the"), std::string::npos) << found.report().core;
+    // The factor over the rows knows the log-determinant: what is left is that of the method, for vb a bound at
+    // tangents that are a little off.
+    EXPECT_EQ(found.log_evidence().kind, exact.log_evidence().kind);
+    EXPECT_FALSE(found.log_evidence().standard_error.has_value());
+    EXPECT_LT(found.log_evidence().value,
+              exact.log_evidence().value + found.log_evidence().numerical_error + exact.log_evidence().numerical_error);
+    EXPECT_GT(found.log_evidence().value, exact.log_evidence().value - 0.5);
     const auto error = [](const Vector& a, const Vector& b) {
       return std::sqrt((a.array() / b.array() - 1.0).square().mean());
     };

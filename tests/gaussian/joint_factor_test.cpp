@@ -368,6 +368,8 @@ TEST(JointFactors, AreThereExactlyWhereThePosteriorIsProper) {
   SiteApproximation negative = star_sites(1, 2, Stars::plain);
   negative.star(0) = -1e-3;
   EXPECT_FALSE(star.factorise(negative));
+  negative.star = {};
+  EXPECT_THROW((void)star.factorise(negative), std::logic_error);
 }
 
 /// All that a factor says, in one vector.
@@ -407,6 +409,19 @@ TEST(JointFactors, GiveTheSameBitsForAnyNumberOfThreads) {
   expect_same(star, *prior, sites);
   expect_same(block, *prior, sites);
   expect_same(root, *linear, many);
+}
+
+// From some order on a function's own factorisation is cut into tiles.
+TEST(JointFactors, OfManyRowsAgreeForAnyNumberOfThreads) {
+  constexpr Index rows = 1010;
+  const auto prior = make_prior(Functions::diagonal, 2, 2.0, random_matrix(rows, 1, 7));
+  const SiteApproximation sites = star_sites(rows, 2, Stars::extreme);
+  StarFactor star(prior);
+  BlockFactor block(prior);
+  const Vector alone = everything(star, *prior, sites);
+  EXPECT_LT(largest(alone - everything(block, *prior, sites)), 1e-9 * largest(alone));
+  const BlasThreads blas(3);
+  EXPECT_EQ(everything(star, *prior, sites), alone);
 }
 
 // Weights and the linear kernel of the same inputs are one prior.

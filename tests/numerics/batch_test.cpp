@@ -71,6 +71,15 @@ TEST(Batch, SoftplusAndSigmoidWithinFourUlps) {
   }
 }
 
+TEST(Batch, NdtrInBothTails) {
+  for (const double x : points(-37.0, 9.0, 2000)) {
+    double y = 0.0;
+    batch::ndtr({&x, 1}, {&y, 1});
+    const double exact = static_cast<double>(0.5L * std::erfc(-static_cast<long double>(x) / std::sqrt(2.0L)));
+    EXPECT_NEAR(y, exact, x < 0.0 ? 4e-13 * exact : 4e-16) << x;
+  }
+}
+
 TEST(Batch, SpecialArguments) {
   const double inf = std::numeric_limits<double>::infinity();
   const double nan = std::numeric_limits<double>::quiet_NaN();

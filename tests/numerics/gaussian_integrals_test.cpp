@@ -233,9 +233,9 @@ void expect_expectation(const GaussianExpectation& actual, double value, double 
 }
 
 TEST(ExpectationByQuadrature, SmoothSitesMatchTheBatchRoutes) {
-  using Expectation = void (*)(std::span<const double>, std::span<const double>, const ExpectationSpans&);
+  using BatchExpectation = void (*)(std::span<const double>, std::span<const double>, const ExpectationSpans&);
   struct Case {
-    Expectation batch;
+    BatchExpectation batch;
     double (*f)(double);
   };
   const Case cases[] = {{softplus_expectation, [](double x) { return softplus(x); }},

@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-namespace gaussmith::testing {
+namespace gaussmith {
 namespace {
 
 struct Product {
@@ -72,4 +72,4 @@ TEST(NdtrProduct, DerivativesAreThoseOfDifferences) {
 }
 
 }  // namespace
-}  // namespace gaussmith::testing
+}  // namespace gaussmith

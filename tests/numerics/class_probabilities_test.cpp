@@ -1,0 +1,165 @@
+// Class probabilities against plain sums, closed forms, plain Monte Carlo, and one rule against the other.
+
+#include "numerics/class_probabilities.hpp"
+#include "gaussmith/random.hpp"
+#include "numerics/special.hpp"
+
+#include <gtest/gtest.h>
+#include <Eigen/Cholesky>
+
+#include <cmath>
+#include <vector>
+
+namespace gaussmith {
+namespace {
+
+struct Latents {
+  Vector mean;
+  Matrix covariance;
+};
+
+Latents random_latents(Index classes, double variance, Random& random) {
+  Matrix root(classes, classes);
+  for (Index i = 0; i < root.size(); ++i) root.data()[i] = random.normal();
+  Latents f{Vector(classes), variance / static_cast<double>(classes) * root * root.transpose()};
+  for (double& m : f.mean) m = random.normal();
+  return f;
+}
+
+struct Answer {
+  Vector probability;
+  double error = 0.0;
+};
+Answer answer(ClassLink link, const Latents& f, const ClassProbabilityOptions& options) {
+  Answer a{Vector(f.mean.size())};
+  class_probabilities(link, f.mean.size(), view(f.mean),
+                      {f.covariance.data(), static_cast<std::size_t>(f.covariance.size())}, options,
+                      view(a.probability), {&a.error, 1});
+  return a;
+}
+
+double distance(const Vector& a, const Vector& b) { return (a - b).cwiseAbs().maxCoeff(); }
+
+TEST(ClassProbabilities, TwoClassesAreTheBinaryIntegral) {
+  for (const double variance : {1e-8, 0.5, 9.0, 1e4}) {
+    const Latents f{Vector{{0.3, 1.1}}, variance * Matrix{{1.0, 0.2}, {0.2, 0.6}}};
+    const double sd = std::sqrt(variance * 1.2);
+    double expected = 0.0;
+    const double step = std::min(0.05, 0.5 / sd);
+    for (double z = -9.0; z < 9.0; z += step)
+      expected += sigmoid(0.8 + sd * z) * std::exp(-0.5 * z * z - log_sqrt_two_pi);
+    EXPECT_NEAR(answer(ClassLink::logit, f, {}).probability(1), expected * step, 1e-9);
+    EXPECT_NEAR(answer(ClassLink::probit, f, {}).probability(1), ndtr(0.8 / std::sqrt(2.0 + 1.2 * variance)), 1e-12);
+  }
+}
+
+TEST(ClassProbabilities, ThreeClassesAreThoseOfAPlainSum) {
+  Random random(51);
+  for (const double variance : {0.1, 4.0}) {
+    const Latents f = random_latents(3, variance, random);
+    const Matrix root = f.covariance.llt().matrixL();
+    Vector expected = Vector::Zero(3);
+    constexpr double step = 0.2;
+    double total = 0.0;
+    for (int i = -35; i <= 35; ++i)
+      for (int j = -35; j <= 35; ++j)
+        for (int k = -35; k <= 35; ++k) {
+          const Vector z = step * Vector{{double(i), double(j), double(k)}};
+          const double weight = std::exp(-0.5 * z.squaredNorm());
+          Vector p = (f.mean + root * z).array().exp();
+          expected += weight / p.sum() * p;
+          total += weight;
+        }
+    const Answer found = answer(ClassLink::logit, f, {});
+    EXPECT_LE(distance(found.probability, expected / total), 1e-9);
+    EXPECT_LE(found.error, 1e-9);
+    EXPECT_NEAR(answer(ClassLink::probit, f, {}).probability.sum(), 1.0, 1e-12);
+  }
+}
+
+TEST(ClassProbabilities, StatedErrorsHold) {
+  Random random(52);
+  for (const ClassLink link : {ClassLink::logit, ClassLink::probit})
+    for (const double variance : {1e-2, 1.0, 1e2}) {
+      int held = 0;
+      for (int trial = 0; trial < 100; ++trial) {
+        const Latents f = random_latents(3, variance, random);
+        const auto seed = static_cast<std::uint64_t>(trial);
+        const Answer by_points =
+            answer(link, f, {.rule = ClassRule::qmc, .tolerance = 1e-2, .seed = seed, .threads = 1});
+        EXPECT_LE(by_points.error, 1e-2);
+        held += distance(by_points.probability, answer(link, f, {}).probability) <= by_points.error ? 1 : 0;
+      }
+      EXPECT_GE(held, 95) << variance;
+    }
+}
+
+TEST(ClassProbabilities, ManyClassesAreThoseOfMonteCarlo) {
+  Random random(53);
+  for (const Index classes : {10, 50}) {
+    const Latents f = random_latents(classes, 4.0, random);
+    const Matrix root = (f.covariance + 1e-12 * Matrix::Identity(classes, classes)).llt().matrixL();
+    constexpr int draws = 20000;
+    Vector softmax = Vector::Zero(classes), largest = Vector::Zero(classes);
+    Vector z(classes);
+    for (int draw = 0; draw < draws; ++draw) {
+      for (double& x : z) x = random.normal();
+      const Vector latent = f.mean + root * z;
+      const Vector p = (latent.array() - latent.maxCoeff()).exp();
+      softmax += p / (p.sum() * draws);
+      Vector noisy = latent;
+      for (double& x : noisy) x += random.normal();
+      Index top = 0;
+      noisy.maxCoeff(&top);
+      largest(top) += 1.0 / draws;
+    }
+    const double spread = 5.0 * std::sqrt(0.25 / draws);
+    const Answer logit = answer(ClassLink::logit, f, {.tolerance = 2e-3});
+    EXPECT_LE(distance(logit.probability, softmax), spread);
+    EXPECT_NEAR(logit.probability.sum(), 1.0, 1e-9);
+    const Answer probit = answer(ClassLink::probit, f, {.tolerance = 5e-3});
+    EXPECT_LE(distance(probit.probability, largest), spread);
+    EXPECT_NEAR(probit.probability.sum(), 1.0, 2e-6);
+  }
+}
+
+TEST(ClassProbabilities, EqualVariancesOfTheProbitNeedNoPoints) {
+  const Latents f{Vector::Zero(8), 25.0 * Matrix::Identity(8, 8)};
+  const Answer found = answer(ClassLink::probit, f, {});
+  EXPECT_LE(distance(found.probability, Vector::Constant(8, 0.125)), 1e-6);
+  EXPECT_LE(found.error, 2e-6);
+}
+
+TEST(ClassProbabilities, SmallerTolerancesBuySmallerErrors) {
+  Random random(54);
+  const Latents f = random_latents(6, 1.0, random);
+  const Answer rough = answer(ClassLink::logit, f, {.tolerance = 1e-3});
+  const Answer fine = answer(ClassLink::logit, f, {.tolerance = 1e-4});
+  EXPECT_LE(rough.error, 1e-3);
+  EXPECT_LE(fine.error, 1e-4);
+  EXPECT_LE(distance(rough.probability, fine.probability), rough.error + fine.error);
+}
+
+TEST(ClassProbabilities, ASeedFixesEveryByteAtAnyNumberOfThreads) {
+  Random random(55);
+  constexpr Index classes = 5, rows = 70;
+  Vector mean(rows * classes), covariance(rows * classes * classes);
+  for (Index n = 0; n < rows; ++n) {
+    const Latents f = random_latents(classes, 2.0, random);
+    mean.segment(n * classes, classes) = f.mean;
+    covariance.segment(n * classes * classes, classes * classes) = f.covariance.reshaped();
+  }
+  const auto run = [&](int threads, std::uint64_t seed) {
+    Vector probability(rows * classes), error(rows);
+    class_probabilities(ClassLink::logit, classes, view(mean), view(covariance),
+                        {.tolerance = 1e-2, .seed = seed, .threads = threads}, view(probability), view(error));
+    return probability;
+  };
+  const Vector one = run(1, 9);
+  EXPECT_EQ(one, run(2, 9));
+  EXPECT_EQ(one, run(3, 9));
+  EXPECT_NE(one, run(1, 10));
+}
+
+}  // namespace
+}  // namespace gaussmith
