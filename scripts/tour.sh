@@ -80,5 +80,10 @@ say 'Everyone has a level and a slope of their own; the formula is that of lme4.
   'the curvature of the evidence; coefficients are on the scale of the table.'
 brief 'Evidence|Learning|Parameters|Coefficients|Groups|  ' fit --data data/sleepstudy.csv \
   --formula 'reaction ~ days + (days|subject)' --likelihood gaussian --learn --save "$out/sleep.gsm"
+heading '5. Several classes: three species of iris, from four measurements of the flower'
+say 'One latent function a class under a softmax. The method kl gives a guaranteed lower bound on the evidence.'
+brief 'Evidence|Learning|Parameters|Training|  ' fit --data data/iris_train.csv --target species \
+  --likelihood multinomial-logit --kernel se-ard --method kl --learn --hyperpriors weak --save "$out/iris.gsm"
+brief 'Scores|Bounds|Confusion|  [a-z]+ ' evaluate --model "$out/iris.gsm" --data data/iris_test.csv
 rm -f "$out/report.txt"
 say '' "Models, predictions and whole reports are in $out/. Next: export PATH=\"\$PWD/build/bin:\$PATH\", then gaussmith fit --help; README.md, docs/."

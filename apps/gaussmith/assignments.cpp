@@ -46,6 +46,24 @@ void require_free(const Model& model, const LearnOptions& options, const std::st
   }
 }
 
+/// What the scale of a parameter accepts: whether a value may be inside it, and how messages call its range.
+bool is_inside(ParameterScale scale, double value) {
+  switch (scale) {
+    case ParameterScale::logarithm:
+      return value > 0.0;
+    case ParameterScale::inverse_tanh:
+      return std::abs(value) < 1.0;
+    case ParameterScale::itself:
+      break;
+  }
+  return true;
+}
+
+std::string_view range_in_words(ParameterScale scale, std::string_view positive, std::string_view correlation,
+                                std::string_view any) {
+  return scale == ParameterScale::logarithm ? positive : scale == ParameterScale::inverse_tanh ? correlation : any;
+}
+
 /// Throws where the name is none of those that are known, with the one that is nearest.
 void require_known(const Assignment& setting, const std::vector<std::string>& known, std::string_view accepted) {
   if (std::find(known.begin(), known.end(), setting.name) == known.end()) {
@@ -86,6 +104,8 @@ Settings sort_settings(const std::vector<Assignment>& assignments, std::string_v
       settings.learning.push_back(assignment);
     } else if (owner == "integrate") {
       settings.integration.push_back(assignment);
+    } else if (owner == "predict") {
+      settings.prediction.push_back(assignment);
     } else if (owner != assignment.name && is_method(owner)) {
       if (owner != method) {
         throw InvalidOption(fmt::format("--set {}: this is an option of the method {}, but the method is {}",
@@ -144,10 +164,11 @@ LearnOptions learn_options(const Model& model, const LearnArguments& arguments,
     const auto shape = prior.numbers(2, "NAME=MEDIAN,SD");
     for (const std::string& full : full_names(model, prior.name)) {
       require_free(model, options, full, "--hyperprior", true);
-      const bool positive = scale_of(model, full) == ParameterScale::logarithm;
-      if (!(shape[1] > 0.0) || (positive ? !(shape[0] > 0.0) : !(std::abs(shape[0]) < 1.0))) {
-        throw InvalidOption(fmt::format("--hyperprior {}={}: expected {} and SD > 0", prior.name, prior.value,
-                                        positive ? "MEDIAN > 0" : "MEDIAN between -1 and 1"));
+      const ParameterScale scale = scale_of(model, full);
+      if (!(shape[1] > 0.0) || !is_inside(scale, shape[0])) {
+        throw InvalidOption(
+            fmt::format("--hyperprior {}={}: expected {} and SD > 0", prior.name, prior.value,
+                        range_in_words(scale, "MEDIAN > 0", "MEDIAN between -1 and 1", "a number MEDIAN")));
       }
       options.hyperpriors[full] = {shape[0], shape[1]};
     }
@@ -156,10 +177,11 @@ LearnOptions learn_options(const Model& model, const LearnArguments& arguments,
     const auto range = bound.numbers(2, "NAME=LOWER,UPPER");
     for (const std::string& full : full_names(model, bound.name)) {
       require_free(model, options, full, "--bounds", false);
-      const bool positive = scale_of(model, full) == ParameterScale::logarithm;
-      if (!(range[0] < range[1]) || (positive ? !(range[0] > 0.0) : !(range[0] > -1.0 && range[1] < 1.0))) {
-        throw InvalidOption(fmt::format("--bounds {}={}: expected {}", bound.name, bound.value,
-                                        positive ? "0 < LOWER < UPPER" : "-1 < LOWER < UPPER < 1"));
+      const ParameterScale scale = scale_of(model, full);
+      if (!(range[0] < range[1]) || !is_inside(scale, range[0]) || !is_inside(scale, range[1])) {
+        throw InvalidOption(
+            fmt::format("--bounds {}={}: expected {}", bound.name, bound.value,
+                        range_in_words(scale, "0 < LOWER < UPPER", "-1 < LOWER < UPPER < 1", "LOWER < UPPER")));
       }
       options.bounds[full] = {range[0], range[1]};
     }
@@ -188,6 +210,28 @@ LearnOptions learn_options(const Model& model, const LearnArguments& arguments,
     }
   }
   return options;
+}
+
+ProbabilityGoal probability_goal(const std::vector<Assignment>& settings, ProbabilityGoal goal) {
+  constexpr std::string_view accepted =
+      "predict.probability (auto, quadrature or qmc) and predict.tolerance (a number between 0 and 1)";
+  for (const Assignment& setting : settings) {
+    require_known(setting, {"predict.probability", "predict.tolerance"}, accepted);
+    const bool rule = setting.name == "predict.probability";
+    const double tolerance = rule ? 0.0 : setting.numbers(1, "one number").front();
+    if (rule && setting.value == "auto") {
+      goal.rule = ProbabilityRule::automatic;
+    } else if (rule && setting.value == "quadrature") {
+      goal.rule = ProbabilityRule::quadrature;
+    } else if (rule && setting.value == "qmc") {
+      goal.rule = ProbabilityRule::qmc;
+    } else if (tolerance > 0.0 && tolerance < 1.0) {
+      goal.tolerance = tolerance;
+    } else {
+      throw InvalidOption(fmt::format("--set {}={}: accepted are {}", setting.name, setting.value, accepted));
+    }
+  }
+  return goal;
 }
 
 IntegrateOptions integrate_options(const LearnOptions& learning, const std::vector<Assignment>& settings) {

@@ -5,6 +5,7 @@
 #include "gaussmith/integrate.hpp"
 #include "gaussmith/learn.hpp"
 #include "gaussmith/model.hpp"
+#include "gaussmith/sites.hpp"
 
 #include <map>
 #include <string>
@@ -34,6 +35,7 @@ struct Settings {
   std::map<std::string, std::string, std::less<>> method_options;  ///< By full name: laplace.tolerance.
   std::vector<Assignment> learning;                                ///< learn.tolerance and so on.
   std::vector<Assignment> integration;                             ///< integrate.fineness and so on.
+  std::vector<Assignment> prediction;                              ///< predict.tolerance and predict.probability.
 };
 
 /// Method options are recognised by the name of a method in front; one of another method than `method` is refused.
@@ -57,6 +59,9 @@ struct LearnArguments {
 /// Options of learning from --fix, --bounds, --hyperprior, --hyperpriors, --restarts and --set learn.*.
 [[nodiscard]] LearnOptions learn_options(const Model& model, const LearnArguments& arguments,
                                          const std::vector<Assignment>& settings);
+
+/// How class probabilities are found, from --set predict.*; `goal` says the rest.
+[[nodiscard]] ProbabilityGoal probability_goal(const std::vector<Assignment>& settings, ProbabilityGoal goal);
 
 /// Options of integration from --set integrate.*, around what was learned with these.
 [[nodiscard]] IntegrateOptions integrate_options(const LearnOptions& learning, const std::vector<Assignment>& settings);

@@ -23,8 +23,16 @@ struct Listing {
   Json json;
 };
 
-/// Asks the library itself: one site under a unit prior.
+bool names(const LikelihoodInfo& likelihood, const std::string& method) {
+  const auto& methods = likelihood.traits.methods;
+  return std::find(methods.begin(), methods.end(), method) != methods.end();
+}
+
+/// Likelihoods of several latents name their methods. Otherwise asks the library itself: one site under a unit prior.
 bool accepts(const std::string& method, const LikelihoodInfo& likelihood) {
+  if (!likelihood.traits.methods.empty()) {
+    return names(likelihood, method);
+  }
   SiteArguments arguments;
   for (const auto& argument : likelihood.arguments) {
     if (argument.required) {
@@ -58,8 +66,18 @@ std::string response_name(ResponseKind kind) {
   return "numbers";
 }
 
+constexpr const char* latent_by_class = "one per class";
+
+/// The numbers of latents a row that a method knows.
+std::vector<std::string> latents_for(const MethodInfo& method) {
+  const auto& catalogue = likelihood_catalogue();
+  const bool several = std::any_of(catalogue.begin(), catalogue.end(),
+                                   [&](const LikelihoodInfo& info) { return names(info, method.name); });
+  return several ? std::vector<std::string>{"1", latent_by_class} : std::vector<std::string>{"1"};
+}
+
 Listing list_methods() {
-  Listing out{{"method", "evidence", "sites", "what it is", "options"}, {}, Json::array()};
+  Listing out{{"method", "evidence", "sites", "latents", "what it is", "options"}, {}, Json::array()};
   for (const MethodInfo& info : method_catalogue()) {
     std::vector<std::string> options;
     Json option_json = Json::array();
@@ -68,11 +86,13 @@ Listing list_methods() {
       option_json.push_back(
           {{"name", option.name}, {"default", option.default_value}, {"range", option.range}, {"help", option.help}});
     }
-    out.rows.push_back(
-        {info.name, info.evidence, info.sites, info.summary, fmt::format("{}", fmt::join(options, ", "))});
+    const std::vector<std::string> latents = latents_for(info);
+    out.rows.push_back({info.name, info.evidence, info.sites, fmt::format("{}", fmt::join(latents, ", ")), info.summary,
+                        fmt::format("{}", fmt::join(options, ", "))});
     out.json.push_back({{"name", info.name},
                         {"evidence_kind", info.evidence},
                         {"sites", info.sites},
+                        {"latents", latents},
                         {"summary", info.summary},
                         {"options", option_json}});
   }
@@ -107,11 +127,15 @@ std::vector<std::string> methods_for(const LikelihoodInfo& likelihood) {
 }
 
 Listing list_likelihoods() {
-  Listing out{{"likelihood", "response", "parameters", "shape", "methods", "what it is"}, {}, Json::array()};
+  Listing out{{"likelihood", "response", "latents", "parameters", "shape", "methods", "what it is"}, {}, Json::array()};
   for (const LikelihoodInfo& info : likelihood_catalogue()) {
     std::vector<std::string> arguments;
     Json argument_json = Json::array();
+    const bool labels = info.traits.response == ResponseKind::label;
     for (const auto& argument : info.arguments) {
+      if (labels) {
+        continue;  // The number of classes is that of the data.
+      }
       arguments.push_back(argument.required ? argument.name
                                             : fmt::format("{} = {}", argument.name, argument.default_value));
       argument_json.push_back({{"name", argument.name},
@@ -122,13 +146,14 @@ Listing list_likelihoods() {
     }
     const std::vector<std::string> shape = shape_of(info.traits);
     const std::vector<std::string> methods = methods_for(info);
-    out.rows.push_back({info.traits.name, response_name(info.traits.response),
+    out.rows.push_back({info.traits.name, response_name(info.traits.response), labels ? latent_by_class : "1",
                         fmt::format("{}", fmt::join(arguments, ", ")), fmt::format("{}", fmt::join(shape, ", ")),
                         fmt::format("{}", fmt::join(methods, ", ")), info.formula});
     out.json.push_back({{"name", info.traits.name},
                         {"formula", info.formula},
                         {"summary", info.summary},
                         {"response", response_name(info.traits.response)},
+                        {"latents", labels ? Json(latent_by_class) : Json(1)},
                         {"parameters", argument_json},
                         {"log_concave", info.traits.log_concave},
                         {"super_gaussian", info.traits.super_gaussian},

@@ -24,7 +24,6 @@ struct Judged {
   TableCoding coding;
   std::vector<Index> rows;
   Scores scores;
-  Vector log_density;
   std::vector<bool> censored;  ///< By row.
   RowTotal difference;         ///< Of the total log predictive density to that of the best model.
 };
@@ -40,8 +39,9 @@ std::vector<bool> censored_by_row(const SiteBlock& likelihood) {
 
 std::int64_t count(const std::vector<bool>& flags) { return std::count(flags.begin(), flags.end(), true); }
 
-Judged judge(const std::string& file, const EvaluateArguments& arguments, int threads, Outcome& outcome) {
-  SavedPrediction result = predict_saved(arguments.with(file), true, threads);
+Judged judge(const std::string& file, const EvaluateArguments& arguments, const CommonOptions& common,
+             Outcome& outcome) {
+  SavedPrediction result = predict_saved(arguments.with(file), true, common);
   const auto add = [](std::vector<std::string>& all, const std::vector<std::string>& more) {
     for (const std::string& text : more) {
       if (std::find(all.begin(), all.end(), text) == all.end()) {
@@ -51,13 +51,12 @@ Judged judge(const std::string& file, const EvaluateArguments& arguments, int th
   };
   add(outcome.notes, result.predicted.notes);
   add(outcome.warnings, result.predicted.warnings);
-  const Vector& responses = result.predicted.responses;
+  Scores scores = scores_of(result);
   return {file,
           result.model.method,
           std::move(result.model.coding),
           std::move(result.predicted.rows),
-          score(result.predicted.prediction, responses),
-          result.predicted.prediction.log_density(responses),
+          std::move(scores),
           censored_by_row(*result.predicted.prediction.likelihood()),
           {}};
 }
@@ -70,6 +69,11 @@ void check_comparable(const Judged& first, const Judged& other, std::vector<std:
     throw InvalidOption(
         fmt::format("--model: {} predicts {} and {} predicts {}; only models of one target can be compared", first.file,
                     a.column, other.file, b.column));
+  }
+  if (a.classes != b.classes) {
+    throw InvalidOption(
+        fmt::format("--model: {} and {} have different classes of {}; only models of the same can be compared",
+                    first.file, other.file, a.column.empty() ? "the labels" : a.column));
   }
   if (first.rows != other.rows) {
     throw InvalidOption(
@@ -103,8 +107,8 @@ std::string to_json(const std::vector<Judged>& all, const Judged& best, const st
     Json model;
     model["model"] = judged.file;
     model["method"] = judged.method;
-    put_scores(judged.scores, model);
-    const RowTotal total = row_total(judged.log_density);
+    put_scores(judged.scores, judged.coding.target.classes, model);
+    const RowTotal total = row_total(judged.scores.log_density);
     model["total_log_predictive_density"] = total.total;
     model["total_se"] = total.standard_error ? Json(*total.standard_error) : Json();
     model["difference"] = judged.difference.total;
@@ -139,7 +143,7 @@ std::string to_text(const std::vector<Judged>& all, const Judged& best, const st
     const RowTotal& d = judged.difference;
     out += fmt::format("  {:<{}}  ", judged.file, width);
     if (&judged == &best) {
-      out += fmt::format("best: total {:.6g}\n", row_total(judged.log_density).total);
+      out += fmt::format("best: total {:.6g}\n", row_total(judged.scores.log_density).total);
     } else {
       out += fmt::format("{:.4g}{}\n", d.total, d.standard_error ? fmt::format(" +- {:.3g}", *d.standard_error) : "");
     }
@@ -153,18 +157,23 @@ Outcome evaluate_several(const EvaluateArguments& arguments, const CommonOptions
   Outcome outcome;
   std::vector<Judged> all;
   for (const std::string& file : arguments.models) {
-    all.push_back(judge(file, arguments, common.threads, outcome));
+    all.push_back(judge(file, arguments, common, outcome));
     check_comparable(all.front(), all.back(), outcome.warnings);
+  }
+  if (!arguments.saved.set.empty() &&
+      std::all_of(all.begin(), all.end(), [](const Judged& judged) { return judged.coding.target.classes.empty(); })) {
+    throw InvalidOption(fmt::format("--set {} has an effect only on models of several classes; none of these is one",
+                                    arguments.saved.set.front()));
   }
   if (arguments.saved.population &&
       std::all_of(all.begin(), all.end(), [](const Judged& judged) { return judged.coding.groups.empty(); })) {
     throw InvalidOption("--population: none of the models has effects of groups that could be left out");
   }
   const auto best = std::max_element(all.begin(), all.end(), [](const Judged& a, const Judged& b) {
-    return a.log_density.sum() < b.log_density.sum();
+    return a.scores.log_density.sum() < b.scores.log_density.sum();
   });
   for (Judged& judged : all) {
-    judged.difference = row_total(judged.log_density - best->log_density);
+    judged.difference = row_total(judged.scores.log_density - best->scores.log_density);
   }
   outcome.output = common.json ? to_json(all, *best, outcome.warnings) : to_text(all, *best, arguments.saved.data);
   return outcome;

@@ -73,7 +73,8 @@ Prepared prepare_problem(const FitArguments& arguments, Problem problem, const S
   }
   prepared.summary.model_line =
       fmt::format("{} {}, {} prior", likelihoods, prepared.model.sites.size() == 1 ? "likelihood" : "likelihoods",
-                  prior_in_words(prepared.model.prior));
+                  prior_in_words(prepared.model.prior)) +
+      latents_in_words(prepared.model.latents);
   if (!arguments.save.empty()) {
     prepared.coding = plain_coding(prepared.model, Spelling::command_line);
     prepared.notes.push_back("the saved model reads tables with the columns x1, x2, ... in the order of the problem");
@@ -110,6 +111,14 @@ std::string chosen_method(const FitArguments& arguments, const std::optional<Pro
   const LikelihoodInfo* likelihood = find_likelihood(arguments.table.model.likelihood);
   if (!problem && arguments.table.model.prior == "laplace") {
     return likelihood == nullptr || likelihood->traits.super_gaussian ? "vb" : "ep";
+  }
+  // Several latents: the tightest bound where there is one, else what the likelihood names first.
+  const SiteTraits* traits = problem                 ? &problem->model.sites.front()->traits()
+                             : likelihood != nullptr ? &likelihood->traits
+                                                     : nullptr;
+  if (traits != nullptr && !traits->methods.empty()) {
+    const auto& methods = traits->methods;
+    return std::find(methods.begin(), methods.end(), "kl") != methods.end() ? "kl" : methods.front();
   }
   const bool gaussian =
       problem ? all_gaussian(problem->model.sites) : likelihood != nullptr && likelihood->traits.gaussian;
@@ -196,7 +205,9 @@ Fitted run_method(const Model& model, const Method& method, const FitArguments& 
 
 /// The moments of the rows of the first block of sites.
 Marginals first_block(const Marginals& rows, const Sites& block) {
-  return {rows.mean.head(block->size()), rows.variance.head(block->size())};
+  const Index values = block->size() * block->width();
+  return {rows.mean.head(values), rows.variance.head(values),
+          rows.covariance.head(block->width() > 1 ? values * block->width() : 0)};
 }
 
 /// What the fit says of the rows of its first block of sites.
@@ -217,13 +228,13 @@ Prediction predicted_rows(const Fitted& fitted) {
 }
 
 /// Of the data alone: several blocks of a problem have no scores, those below the rows of a table are its prior.
-std::optional<Scores> training_scores(const Fitted& fitted, Index data_rows) {
+std::optional<Scores> training_scores(const Fitted& fitted, Index data_rows, const ProbabilityGoal& goal) {
   const Posterior& posterior = fitted.posterior();
   const Model& model = posterior.model();
   if ((model.sites.size() != 1 && data_rows == 0) || posterior.report().status == Status::numerical_failure) {
     return std::nullopt;
   }
-  return score(predicted_rows(fitted), model.sites.front()->responses());
+  return score(predicted_rows(fitted), model.sites.front()->responses(), goal);
 }
 
 /// Coefficients and effects of groups, where the model has them.
@@ -336,7 +347,7 @@ Outcome judge(const Prepared& prepared, const Fitted& fitted) {
 }
 
 std::string to_json(const Prepared& prepared, const Fitted& fitted, const FitArguments& arguments,
-                    const Effects& effects) {
+                    const Effects& effects, const ProbabilityGoal& goal) {
   ResultContent content;
   content.coefficients = effects.coefficients;
   content.groups = effects.groups;
@@ -348,13 +359,16 @@ std::string to_json(const Prepared& prepared, const Fitted& fitted, const FitArg
   content.warnings = prepared.warnings;
   content.notes = prepared.notes;
   content.data_rows = prepared.data_rows;
-  const std::optional<Scores> training = training_scores(fitted, prepared.data_rows);
+  content.covariances = arguments.full;
+  content.classes = arguments.problem.empty() ? prepared.coding.target.classes : std::vector<std::string>();
+  content.probability = goal;
+  const std::optional<Scores> training = training_scores(fitted, prepared.data_rows, goal);
   content.training = training ? &*training : nullptr;
   return result_json(fitted.posterior(), content);
 }
 
 std::string to_text(const Prepared& prepared, const Fitted& fitted, const FitArguments& arguments,
-                    const Effects& effects) {
+                    const Effects& effects, const ProbabilityGoal& goal) {
   FitSummary summary = prepared.summary;
   summary.coefficients = effects.coefficients;
   summary.groups = effects.groups;
@@ -363,7 +377,7 @@ std::string to_text(const Prepared& prepared, const Fitted& fitted, const FitArg
   summary.learning = fitted.learning();
   summary.integration = fitted.integration();
   summary.one_likelihood = prepared.data_rows > 0 || fitted.posterior().model().sites.size() == 1;
-  summary.training = training_scores(fitted, prepared.data_rows);
+  summary.training = training_scores(fitted, prepared.data_rows, goal);
   summary.seconds = fitted.seconds;
   if (arguments.leave_one_out && fitted.usable()) {
     const Integrated* integrated = fitted.integration();
@@ -410,6 +424,19 @@ void name_prior_sites(const Prepared& prepared, FitArguments& arguments, Setting
   }
 }
 
+/// Options that say something about several latents a row need a model that has them.
+void check_latents(const Model& model, const FitArguments& arguments, const Settings& settings) {
+  if (model.latents.count > 1) {
+    return;
+  }
+  const std::string option = arguments.full                 ? "--full"
+                             : !settings.prediction.empty() ? "--set " + settings.prediction.front().name
+                                                            : "";
+  if (!option.empty()) {
+    throw InvalidOption(option + " has an effect only on models of several classes; this one has one latent a row");
+  }
+}
+
 Outcome run_fit(FitArguments arguments, const CommonOptions& common) {
   arguments.learn = arguments.learn || arguments.integrate;
   check_usage(arguments);
@@ -429,6 +456,8 @@ Outcome run_fit(FitArguments arguments, const CommonOptions& common) {
   Prepared prepared =
       problem ? prepare_problem(arguments, std::move(*problem), settings) : prepare_table(arguments, settings);
   name_prior_sites(prepared, arguments, settings);
+  check_latents(prepared.model, arguments, settings);
+  const ProbabilityGoal goal = probability_goal(settings.prediction, {.seed = common.seed, .threads = common.threads});
   const Fitted fitted = run_method(prepared.model, method, arguments, settings, common);
 
   if (fitted.usable()) {
@@ -449,8 +478,8 @@ Outcome run_fit(FitArguments arguments, const CommonOptions& common) {
     throw InvalidOption(
         "--coefficients: the model has none; give --prior isotropic or laplace, fixed effects or --formula");
   }
-  outcome.output =
-      common.json ? to_json(prepared, fitted, arguments, effects) : to_text(prepared, fitted, arguments, effects);
+  outcome.output = common.json ? to_json(prepared, fitted, arguments, effects, goal)
+                               : to_text(prepared, fitted, arguments, effects, goal);
   if (!arguments.coefficients.empty()) {
     const std::string table = coefficient_csv(effects.coefficients, separator_of(arguments.coefficients));
     begin_writing();
@@ -483,6 +512,7 @@ Command add_fit(CLI::App& root, CommonOptions& common) {
       "  gaussmith fit --data noisy.csv --target y --likelihood student-t --fix likelihood.nu --learn\n"
       "  gaussmith fit --data noisy.csv --target y --likelihood student-t --method ep --learn --loo\n"
       "  gaussmith fit --data noisy.csv --target y --likelihood gaussian --integrate --save model.gsm\n"
+      "  gaussmith fit --data iris.csv --target species --likelihood multinomial-logit --kernel se-ard --learn\n"
       "  gaussmith fit --problem problem.json --method laplace --set laplace.tolerance=1e-10 --json");
   return {app, [arguments, &common] { return run_fit(*arguments, common); }};
 }

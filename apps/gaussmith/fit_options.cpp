@@ -27,6 +27,13 @@ void add_table_options(CLI::App& app, TableArguments& table) {
   add("--categorical", table.categorical, "Columns whose numbers are names of categories, a,b,c", "COLUMNS")
       ->delimiter(',');
   add("--likelihood", model.likelihood, "One of `gaussmith likelihoods`", "NAME");
+  add("--classes", model.classes,
+      "Labels of several classes, a,b,c: all of them, in this order (default: those of the table, sorted)", "LABELS")
+      ->delimiter(',');
+  add("--latent-covariance", model.latent_covariance,
+      "How the functions of several classes are related: identity (default), diagonal, centred-diagonal, centred or "
+      "full",
+      "NAME");
   add("--formula", model.formula,
       "The model in lme4's notation, instead of --target, --features, --prior, --kernel, --random: "
       "\"y ~ age + sex + (1|patient) + gp(time)\"",
@@ -84,12 +91,13 @@ void add_inference_options(CLI::App& app, FitArguments& arguments) {
   add("--method", arguments.method,
       "One of `gaussmith methods` (default: exact for gaussian likelihoods, else laplace; with --prior laplace vb "
       "where "
-      "it takes the likelihood, else ep)",
+      "it takes the likelihood, else ep; multinomial-logit kl, multinomial-probit ep)",
       "NAME");
-  add_repeated("--set", arguments.set,
-               "NAME=VALUE: a parameter (kernel.signal_sd, kernel.lengthscale=0.5,1.2, prior.variance, "
-               "likelihood.scale) or an option (laplace.tolerance, learn.max_evaluations); may be repeated",
-               "NAME=VALUE");
+  add_repeated(
+      "--set", arguments.set,
+      "NAME=VALUE: a parameter (kernel.signal_sd, kernel.lengthscale=0.5,1.2, prior.variance, "
+      "likelihood.scale) or an option (laplace.tolerance, learn.max_evaluations, predict.tolerance); may be repeated",
+      "NAME=VALUE");
   app.add_flag("--learn", arguments.learn, "Maximise the evidence over every parameter that is not fixed")
       ->group(inference_group);
   add_repeated("--fix", arguments.learning.fixed, "Keep this parameter while learning; may be repeated, or a,b", "NAME")
@@ -106,6 +114,10 @@ void add_inference_options(CLI::App& app, FitArguments& arguments) {
   app.add_flag("--integrate", arguments.integrate,
                "Average over the parameters around the learned ones instead of taking those alone; implies --learn")
       ->group(inference_group);
+  add("--inducing", arguments.inducing, "Sparse approximation with so many inducing values (not available yet)",
+      "COUNT");
+  add("--inducing-select", arguments.inducing_select, "How they are chosen: active or random (not available yet)",
+      "NAME");
   add("--form", arguments.form, "Form of the Gaussian core: auto, covariance, precision, sparse or matrix-free", "NAME")
       ->check(CLI::IsMember({"auto", "covariance", "precision", "sparse", "matrix-free"}));
 }
@@ -157,6 +169,7 @@ void add_fit_options(CLI::App& app, FitArguments& arguments) {
       ->type_name("LEVEL");
   app.add_flag("--loo", arguments.leave_one_out,
                "Add leave-one-out predictions: every row's log predictive density given the others, without refitting");
+  app.add_flag("--full", arguments.full, "Add the covariances of several latents a row to the result");
 }
 
 void check_usage(const FitArguments& arguments) {
@@ -173,6 +186,10 @@ void check_usage(const FitArguments& arguments) {
     if (!arguments.problem.empty() && option->count() > 0) {
       throw InvalidOption(fmt::format("{} belongs to a table; a problem file is the whole model", option->get_name()));
     }
+  }
+  if (!arguments.inducing.empty() || !arguments.inducing_select.empty()) {
+    throw InvalidOption(
+        "--inducing: sparse approximations are not available yet; leave --inducing and --inducing-select out");
   }
   if (!arguments.learn) {
     const char* given = !arguments.learning.fixed.empty()                 ? "--fix"

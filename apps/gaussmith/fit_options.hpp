@@ -39,6 +39,9 @@ struct FitArguments {
   std::string coefficients;  ///< Where to write them as CSV.
   double level = 0.95;       ///< Of their intervals.
   bool leave_one_out = false;
+  bool full = false;  ///< Covariances of several latents a row in the result.
+  std::string inducing;
+  std::string inducing_select;
   std::vector<CLI::Option*> table_options;  ///< None of them goes with --problem.
 };
 

@@ -18,6 +18,7 @@ constexpr std::size_t most_coefficients = 200;
 constexpr std::size_t most_parameters = 40;
 constexpr std::size_t most_names = 8;
 constexpr std::size_t most_levels = 6;
+constexpr std::size_t most_classes = 10;
 
 void line(std::string& out, std::string_view label, std::string_view text) {
   if (!text.empty()) {
@@ -125,8 +126,12 @@ std::string parameters_heading(const LearnReport& report) {
     const bool correlations =
         std::any_of(report.parameters.begin(), report.parameters.end(),
                     [](const auto& parameter) { return parameter.name.find("correlation") != std::string::npos; });
-    text += fmt::format(", se: standard error of the logarithm (0.1 is 10 %){}",
-                        correlations ? ", of atanh for correlations" : "");
+    const bool entries = std::any_of(report.parameters.begin(), report.parameters.end(), [](const auto& parameter) {
+      return parameter.name.find(".factor[") != std::string::npos;
+    });
+    text += fmt::format(", se: standard error of the logarithm (0.1 is 10 %){}{}",
+                        correlations ? ", of atanh for correlations" : "",
+                        entries ? ", of the entry itself below the diagonal of a factor" : "");
   }
   const auto learned = std::count_if(report.parameters.begin(), report.parameters.end(),
                                      [](const LearnedParameter& parameter) { return !parameter.fixed; });
@@ -157,6 +162,9 @@ bool is_untouched_default(const Model& model, const Parameter& parameter) {
   }
   const auto close = parameter.name.find("].");
   const auto block = static_cast<std::size_t>(std::stoul(parameter.name.substr(6)));
+  if (model.sites[block]->traits().response == ResponseKind::label) {
+    return true;  // The number of classes, which the line of the data says.
+  }
   const SiteArgumentInfo* info = find_argument(*model.sites[block], parameter.name.substr(close + 2));
   return info != nullptr && !info->required && parameter.value == info->default_value;
 }
@@ -354,7 +362,31 @@ std::string named(const std::vector<std::string>& names, std::string_view noun) 
                      names.size() > most_names ? ", ..." : "");
 }
 
+/// " (50 x setosa, 50 x versicolor, ... and 3 more classes)".
+std::string classes_in_words(const TargetCoding& target, const Vector& responses) {
+  std::vector<std::string> counts;
+  for (std::size_t c = 0; c < std::min(most_classes, target.classes.size()); ++c) {
+    const auto count = (responses.array() == static_cast<double>(c)).count();
+    counts.push_back(fmt::format("{} x {}", count, target.classes[c]));
+  }
+  const std::size_t left = target.classes.size() - counts.size();
+  return fmt::format(" ({}{})", fmt::join(counts, ", "),
+                     left > 0 ? fmt::format(" and {} more classes", left) : std::string());
+}
+
 }  // namespace
+
+std::string latents_in_words(const Latents& latents) {
+  if (latents.count == 1) {
+    return {};
+  }
+  std::string text = fmt::format(", {} latent functions", latents.count);
+  if (!latents.kernels.empty()) {
+    return text + " with kernels of their own";
+  }
+  return latents.model == LatentModel::identity ? text + ", independent"
+                                                : text + fmt::format(" related by {}", name_of(latents.model));
+}
 
 std::string data_in_words(const std::string& data, const TableModelOptions& options, const TableModel& built) {
   const TableCoding& coding = built.coding;
@@ -387,6 +419,9 @@ std::string data_in_words(const std::string& data, const TableModelOptions& opti
     text += fmt::format(" ({} x {}, {} x {})", responses.size() - positive, target.label(-1.0), positive,
                         target.label(1.0));
   }
+  if (target.kind == ResponseKind::label) {
+    text += classes_in_words(target, built.model.sites.front()->responses());
+  }
   text += events_in_words(built.model);
   if (!options.weights_column.empty()) {
     text += fmt::format("; weights {} (total {:.6g})", options.weights_column,
@@ -402,16 +437,19 @@ std::string events_in_words(const Model& model) {
 
 std::string model_in_words(const TableModelOptions& options, const TableModel& built) {
   if (!options.formula.empty()) {
-    return fmt::format("{} likelihood, {}", options.likelihood, options.formula);
+    return fmt::format("{} likelihood, {}{}", options.likelihood, options.formula,
+                       latents_in_words(built.model.latents));
   }
   const std::string kernel = options.kernel.empty() ? "se" : options.kernel;
   if (const auto* process = std::get_if<GaussianProcess>(&built.model.prior)) {
-    return fmt::format("{} likelihood, Gaussian process with kernel {}{}", options.likelihood, kernel,
-                       process->mean != 0.0 ? fmt::format(", mean {:.6g}", process->mean) : "");
+    return fmt::format("{} likelihood, Gaussian process with kernel {}{}{}", options.likelihood, kernel,
+                       process->mean != 0.0 ? fmt::format(", mean {:.6g}", process->mean) : "",
+                       latents_in_words(built.model.latents));
   }
   std::string text = fmt::format("{} likelihood, linear model with {}{}", options.likelihood,
                                  plural(built.model.dimension(), "weight"),
                                  built.coding.intercept ? ", the first one the intercept" : "");
+  text += latents_in_words(built.model.latents);
   if (std::holds_alternative<NoGaussian>(built.model.prior)) {
     text += ", Laplace priors";
   }

@@ -36,6 +36,8 @@ struct FitSummary {
                                         const TableModel& built);
 /// "; 120 events, 30 censored"; empty where no site knows censoring.
 [[nodiscard]] std::string events_in_words(const Model& model);
+/// ", 3 latent functions related by full"; empty for one.
+[[nodiscard]] std::string latents_in_words(const Latents& latents);
 /// "poisson likelihood, Gaussian process with kernel se, mean 0.3".
 [[nodiscard]] std::string model_in_words(const TableModelOptions& options, const TableModel& built);
 

@@ -48,15 +48,62 @@ std::string to_csv(const std::vector<Column>& columns, char separator) {
   return out;
 }
 
+using Json = nlohmann::ordered_json;
+
+Json to_json(const Column& column) {
+  return column.type == ColumnType::numeric ? Json(std::vector<double>(column.numbers.begin(), column.numbers.end()))
+                                            : Json(column.texts);
+}
+
+Json to_json(const Matrix& rows) {
+  Json out = Json::array();
+  for (Index i = 0; i < rows.rows(); ++i) {
+    const Vector row = rows.row(i);
+    out.push_back(std::vector<double>(row.begin(), row.end()));
+  }
+  return out;
+}
+
+/// What has a column a class in a table is one array of rows here.
+void put_classes(const SavedPrediction& result, const std::vector<Column>& columns, Json& out) {
+  const std::vector<std::string>& classes = result.model.coding.target.classes;
+  out["classes"] = classes;
+  const auto first = static_cast<std::size_t>(
+      std::find_if(columns.begin() + static_cast<std::ptrdiff_t>(result.predicted.kept.size()), columns.end(),
+                   [&](const Column& column) { return column.name == "latent_mean_" + classes.front(); }) -
+      columns.begin());
+  for (std::size_t j = 0; j < first; ++j) {
+    out[columns[j].name] = to_json(columns[j]);
+  }
+  std::size_t at = first;
+  for (const char* name : {"latent_mean", "latent_variance", "probability"}) {
+    Matrix rows(columns[at].rows(), static_cast<Index>(classes.size()));
+    for (Index c = 0; c < rows.cols(); ++c) {
+      rows.col(c) = columns[at++].numbers;
+    }
+    out[name] = to_json(rows);
+  }
+  for (; at < columns.size(); ++at) {
+    out[columns[at].name] = to_json(columns[at]);
+  }
+  const Prediction& prediction = result.predicted.prediction;
+  if (result.model.method == "kl") {
+    out["log_density_lower"] = to_json(prediction.class_log_density_lower());
+  }
+  out["probability_at_mean"] = to_json(prediction.class_probabilities_at_mean());
+}
+
 std::string to_json(const SavedPrediction& result, const std::vector<Column>& columns) {
-  nlohmann::ordered_json out;
+  Json out;
   out["format"] = "gaussmith-prediction/1";
   out["method"] = result.model.method;
   out["rows"] = columns.front().rows();
-  for (const Column& column : columns) {
-    out[column.name] = column.type == ColumnType::numeric
-                           ? nlohmann::ordered_json(std::vector<double>(column.numbers.begin(), column.numbers.end()))
-                           : nlohmann::ordered_json(column.texts);
+  if (result.model.coding.target.kind == ResponseKind::label) {
+    put_classes(result, columns, out);
+  } else {
+    for (const Column& column : columns) {
+      out[column.name] = to_json(column);
+    }
   }
   out["warnings"] = result.predicted.warnings;
   return out.dump() + "\n";
@@ -74,13 +121,14 @@ Outcome run_predict(const PredictArguments& arguments, const CommonOptions& comm
   if (arguments.level_option->count() > 0 && !arguments.interval) {
     throw InvalidOption("--level has an effect only with --interval");
   }
-  const SavedPrediction result = predict_saved(arguments.saved, false, common.threads);
+  const SavedPrediction result = predict_saved(arguments.saved, false, common);
   PredictionColumns wanted = arguments.columns;
   if (arguments.interval) {
     wanted.interval = arguments.level;
   }
   wanted.rows = arguments.saved.drop_missing;
   wanted.seed = common.seed;
+  wanted.probability = result.goal;
   const std::vector<Column> columns = result.predicted.columns(wanted);
   Outcome outcome;
   outcome.notes = result.predicted.notes;
@@ -133,7 +181,8 @@ Command add_predict(CLI::App& root, CommonOptions& common) {
   add_common(*app, common, true);
   app->footer(
       "Columns: those kept; latent_mean, latent_variance (of the latent function), mean, variance (of a new response;\n"
-      "empty where they do not exist), probability and label (two classes); with --interval probability or rate, "
+      "empty where they do not exist), probability and label (two classes); several classes: latent_mean_LABEL,\n"
+      "latent_variance_LABEL, probability_LABEL for every class, and label; with --interval probability or rate, "
       "where\n"
       "the likelihood has one, and probability_lower and _upper, or rate_, mean_, latent_; quantile_LEVEL, "
       "sample_K.\n\n"

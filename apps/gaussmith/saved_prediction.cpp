@@ -12,10 +12,22 @@ void add_saved_options(CLI::App& app, SavedArguments& arguments) {
                  "Rows of a group that was never seen: population (effect 0 with its variance; default) or error")
       ->check(CLI::IsMember({"population", "error"}))
       ->type_name("NAME");
+  app.add_option("--set", arguments.set,
+                 "NAME=VALUE, of several classes: predict.probability (auto, quadrature, qmc), predict.tolerance; may "
+                 "be repeated")
+      ->expected(1)
+      ->take_all()
+      ->type_name("NAME=VALUE");
 }
 
-SavedPrediction predict_saved(const SavedArguments& arguments, bool observed, int threads) {
+SavedPrediction predict_saved(const SavedArguments& arguments, bool observed, const CommonOptions& common) {
+  const ProbabilityGoal goal =
+      probability_goal(parse_assignments("--set", arguments.set), {.seed = common.seed, .threads = common.threads});
   SavedModel model = load_model(arguments.model);
+  if (!arguments.set.empty() && !arguments.compared && model.fitted.latents.count == 1) {
+    throw InvalidOption(fmt::format("--set {} has an effect only on models of several classes; {} has one latent a row",
+                                    arguments.set.front(), arguments.model));
+  }
   if (arguments.population && !arguments.compared && model.coding.groups.empty()) {
     throw InvalidOption(
         fmt::format("--population: {} has no effects of groups that could be left out", arguments.model));
@@ -28,12 +40,12 @@ SavedPrediction predict_saved(const SavedArguments& arguments, bool observed, in
                                                .population = arguments.population,
                                                .refuse_new_levels = arguments.new_levels == "error",
                                                .keep = arguments.keep,
-                                               .threads = threads});
+                                               .threads = common.threads});
     if (!model.converged) {
       predicted.warnings.insert(predicted.warnings.begin(),
                                 fmt::format("{} was saved from a fit that had not converged", arguments.model));
     }
-    return {std::move(model), std::move(predicted)};
+    return {std::move(model), std::move(predicted), goal};
   } catch (const InvalidModel& error) {
     throw InvalidFile(fmt::format("{}: {}", arguments.model, error.what()));
   }

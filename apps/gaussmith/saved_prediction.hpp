@@ -1,6 +1,8 @@
 #pragma once
 // What `predict` and `evaluate` share: a saved model applied to a new table.
 
+#include "assignments.hpp"
+#include "command.hpp"
 #include "gaussmith/table_model.hpp"
 
 #include <CLI/App.hpp>
@@ -18,17 +20,20 @@ struct SavedArguments {
   bool compared = false;  ///< One of several models, of which another may have groups.
   std::string new_levels = "population";
   std::vector<std::string> keep = {};  ///< Columns to copy, besides those of the model.
+  std::vector<std::string> set = {};   ///< NAME=VALUE: predict.probability, predict.tolerance.
 };
 
-/// --drop-missing, --population and --new-levels.
+/// --population, --new-levels and --set.
 void add_saved_options(CLI::App& app, SavedArguments& arguments);
 
 struct SavedPrediction {
   SavedModel model;
   TablePrediction predicted;
+  ProbabilityGoal goal = {};  ///< Of class probabilities.
 };
 
 /// Loads, reads and predicts; with `observed` the table must have the target.
-[[nodiscard]] SavedPrediction predict_saved(const SavedArguments& arguments, bool observed, int threads);
+[[nodiscard]] SavedPrediction predict_saved(const SavedArguments& arguments, bool observed,
+                                            const CommonOptions& common);
 
 }  // namespace gaussmith::app

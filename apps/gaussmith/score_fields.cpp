@@ -10,7 +10,16 @@ Json optional_json(const std::optional<double>& value) { return value ? Json(*va
 
 }  // namespace
 
-void put_scores(const Scores& scores, Json& out) {
+Scores scores_of(const SavedPrediction& result) {
+  const Prediction& prediction = result.predicted.prediction;
+  Scores scores = score(prediction, result.predicted.responses, result.goal);
+  if (result.model.method == "kl" && scores.confusion.size() > 0) {
+    add_class_bounds(prediction, result.predicted.responses, scores);
+  }
+  return scores;
+}
+
+void put_scores(const Scores& scores, const std::vector<std::string>& classes, Json& out) {
   out["rows"] = scores.rows;
   if (scores.errors) {
     out["errors"] = *scores.errors;
@@ -25,6 +34,20 @@ void put_scores(const Scores& scores, Json& out) {
   }
   out["mean_log_predictive_density"] = scores.mean_log_density;
   out["mean_predictive_variance"] = optional_json(scores.mean_variance);
+  if (scores.confusion.size() > 0) {
+    out["classes"] = classes;
+    out["confusion"] = Json::array();
+    for (Index i = 0; i < scores.confusion.rows(); ++i) {
+      out["confusion"].push_back(Json::array());
+      for (Index j = 0; j < scores.confusion.cols(); ++j) {
+        out["confusion"].back().push_back(static_cast<std::int64_t>(scores.confusion(i, j)));
+      }
+    }
+  }
+  if (scores.mean_log_density_lower) {
+    out["mean_log_density_lower"] = *scores.mean_log_density_lower;
+    out["mean_log_probability_at_mean"] = optional_json(scores.mean_log_probability_at_mean);
+  }
   Json calibration;
   if (scores.errors) {
     calibration["brier"] = optional_json(scores.brier);

@@ -74,6 +74,10 @@ struct ResultContent {
   const Scores* training = nullptr;  ///< Of the rows of the fit.
   /// How many rows are data: `latent` and leave-one-out are theirs, and sites[0] is the likelihood. 0: all of them.
   Index data_rows = 0;
+  // Of several latents a row.
+  bool covariances = false;               ///< Add those of the latents of a row with one another.
+  std::vector<std::string> classes = {};  ///< Their names; empty: 0 to C - 1.
+  ProbabilityGoal probability = {};       ///< Of class probabilities.
 };
 
 /// The result as JSON text with a final newline: full double precision, null for what does not exist.

@@ -37,6 +37,10 @@ struct PredictionPoints {
 struct ClassProbabilities {
   Matrix probability;  ///< M x C.
   Vector error;        ///< The absolute error of a row's numbers that is vouched for.
+
+  [[nodiscard]] Index likeliest(Index point) const;  ///< The class of the largest probability; the first of equal ones.
+  /// The logarithms of the probabilities of these classes, one a point.
+  [[nodiscard]] Vector log_density(const Vector& labels) const;
 };
 
 /// Predictions at M points. Latent quantities are of eta, response quantities of a new y. Either one Gaussian a point,

@@ -14,7 +14,7 @@ struct ReliabilityBin {
   double upper = 0.0;
   Index count = 0;
   double mean_probability = 0.0;
-  double frequency = 0.0;  ///< Of y = 1.
+  double frequency = 0.0;  ///< Of y = 1; of several classes, of the likeliest one.
 };
 
 /// Share of responses inside the central interval that should hold `level` of them.
@@ -28,13 +28,19 @@ struct Scores {
   Index rows = 0;
   Index censored = 0;  ///< Rows that count only for the log density.
   double mean_log_density = 0.0;
+  Vector log_density = {};              ///< Of every row.
   std::optional<double> mean_variance;  ///< Predictive, where it exists.
 
-  // Bernoulli responses.
-  std::optional<Index> errors;  ///< At the threshold 1/2.
-  std::optional<double> brier;
+  // Classes: two of them by the probability of y = 1, several by that of the likeliest class.
+  std::optional<Index> errors;              ///< At the threshold 1/2, or where another class is the likeliest.
+  std::optional<double> brier;              ///< Of several classes the sum over them.
   std::optional<double> calibration_error;  ///< Mean |frequency - probability| over bins, weighted by their rows.
   std::vector<ReliabilityBin> reliability;
+
+  // Several classes.
+  Matrix confusion = {};  ///< Rows by true class (row) and likeliest class (column); empty for other responses.
+  std::optional<double> mean_log_density_lower = {};  ///< See add_class_bounds().
+  std::optional<double> mean_log_probability_at_mean = {};
 
   // Other responses.
   std::optional<double> rmse;
@@ -58,7 +64,12 @@ struct RowTotal {
 
 /// Scores of predictions for these responses, one a row; the likelihood of the prediction says what they are and which
 /// of them are censored. Errors use the predictive mean; coverage uses P(Y <= y), for discrete responses in its mid
-/// form P(Y <= y) - P(Y = y) / 2. Throws InvalidModel where the prediction has latent quantities only.
-[[nodiscard]] Scores score(const Prediction& prediction, const Vector& responses);
+/// form P(Y <= y) - P(Y = y) / 2. `goal` says how probabilities of several classes are found. Throws InvalidModel where
+/// the prediction has latent quantities only.
+[[nodiscard]] Scores score(const Prediction& prediction, const Vector& responses, const ProbabilityGoal& goal = {});
+
+/// Adds what has a closed form under multinomial-logit: the means of the lower bounds on log probabilities and of the
+/// log probabilities at the latent means, of the true classes.
+void add_class_bounds(const Prediction& prediction, const Vector& responses, Scores& scores);
 
 }  // namespace gaussmith

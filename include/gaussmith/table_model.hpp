@@ -45,6 +45,9 @@ struct TableModelOptions {
   std::string target = {};                 ///< Column of the responses; empty for LIBSVM text, whose labels they are.
   std::vector<std::string> features = {};  ///< Columns of the features; empty: all others.
   std::string likelihood = {};             ///< Of likelihood_catalogue().
+  std::vector<std::string> classes = {};   ///< Of labels: all of them, in this order; empty: those of the table.
+  /// Of labels: how the functions of the classes are related, the name of a LatentModel but `given`; empty: identity.
+  std::string latent_covariance = {};
   /// "gp": a Gaussian process; "isotropic" or "linear": a linear model, its coefficients with priors on the scale of
   /// the data, or w ~ N(0, prior.variance I) where that is set; "laplace": the same with Laplace densities of these
   /// variances, for sparse coefficients. Empty: gp, but linear for groups without a kernel.
@@ -144,6 +147,7 @@ struct PredictionColumns {
   std::uint64_t seed = 0;              ///< Of the draws.
   /// Level in (0, 1) of central intervals of what eta stands for (see interval_columns); none without.
   std::optional<double> interval = std::nullopt;
+  ProbabilityGoal probability = {};  ///< Of class probabilities.
 };
 
 /// Predictions for the rows of a table.
@@ -157,7 +161,8 @@ struct TablePrediction {
   std::vector<Column> kept = {};  ///< Copied from the table, in the order asked for.
 
   /// The columns kept; latent_mean, latent_variance, mean, variance; probability and label for two classes; what
-  /// `wanted` adds. NaN where a moment does not exist. Throws InvalidOption for two columns of one name.
+  /// `wanted` adds. Several classes: latent_mean_LABEL, latent_variance_LABEL, probability_LABEL of each, label. NaN
+  /// where a moment does not exist. Throws InvalidOption for two columns of one name.
   [[nodiscard]] std::vector<Column> columns(const PredictionColumns& wanted = {}) const;
 };
 

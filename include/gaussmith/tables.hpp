@@ -167,9 +167,10 @@ struct FeatureCoding {
 struct TargetCoding {
   std::string column;  ///< Empty for the labels of a LIBSVM table.
   ResponseKind kind = ResponseKind::real;
-  std::string negative;  ///< Sign: the original label of -1.
-  std::string positive;  ///< Sign: the original label of +1.
-  std::string note;      ///< How labels were mapped; empty if they were kept.
+  std::string negative;                   ///< Sign: the original label of -1.
+  std::string positive;                   ///< Sign: the original label of +1.
+  std::vector<std::string> classes = {};  ///< Label: the original labels of 0, 1, 2, ...
+  std::string note;                       ///< How labels were mapped; empty if they were kept.
 
   /// Responses of a table, checked and mapped as at training; one class alone is accepted here.
   [[nodiscard]] Vector encode(const Table& table) const;
@@ -179,8 +180,11 @@ struct TargetCoding {
 
 /// Learns the target's coding from a training table. `sign` keeps {-1, 1}, maps {0, 1}, {1, 2} and two text levels (in
 /// byte order) to {-1, 1}, and refuses anything else with the labels found; `count` wants integers >= 0, `positive`
-/// numbers > 0, `real` any finite number.
-[[nodiscard]] TargetCoding make_target_coding(const Table& table, const std::string& column, ResponseKind kind);
+/// numbers > 0, `real` any finite number. `label` numbers texts in byte order and integers in ascending order, or takes
+/// the names and the order of `classes`, of which some may have no rows; it refuses other numbers, labels that are not
+/// among them, a single class and a label of its own in every row.
+[[nodiscard]] TargetCoding make_target_coding(const Table& table, const std::string& column, ResponseKind kind,
+                                              const std::vector<std::string>& classes = {});
 
 /// The numbers of a column that gives a row-wise argument of a likelihood; throws InvalidFile with the row of a wrong
 /// value, InvalidOption for an argument that has no column in the catalogue.

@@ -1,6 +1,7 @@
 #include "base/input_file.hpp"
 #include "gaussmith/files.hpp"
 #include "io/json_reading.hpp"
+#include "io/problem_file_latents.hpp"
 #include "io/problem_file_parts.hpp"
 #include "io/text.hpp"
 #include "model/prior.hpp"
@@ -36,10 +37,24 @@ Index written_rows(const JsonNode& block) {
   return -1;
 }
 
-Sites read_block(const JsonNode& node, Index rows) {
+bool is_of_labels(const LikelihoodInfo& info) { return info.traits.response == ResponseKind::label; }
+
+/// The fields of a block besides type and y. The number of classes is that of the latents, which the prior says.
+std::vector<SiteArgumentInfo> written_arguments(const LikelihoodInfo& info) {
+  return is_of_labels(info) ? std::vector<SiteArgumentInfo>() : info.arguments;
+}
+
+Sites read_block(const JsonNode& node, Index rows, Index latents) {
   const LikelihoodInfo& info = read_likelihood(node);
   SiteArguments arguments;
-  for (const auto& argument : info.arguments) {
+  if (is_of_labels(info)) {
+    if (latents < 2) {
+      node.fail(fmt::format("{} needs one latent function a class; prior.latents must say how many, 2 or more",
+                            info.traits.name));
+    }
+    arguments["classes"] = one(static_cast<double>(latents));
+  }
+  for (const auto& argument : written_arguments(info)) {
     const auto given = node.find(argument.name);
     if (!given) {
       continue;
@@ -50,7 +65,7 @@ Sites read_block(const JsonNode& node, Index rows) {
   return located(node, [&] { return observe(info.traits.name, responses, arguments); });
 }
 
-std::vector<Sites> read_sites(const JsonNode& list, Index rows) {
+std::vector<Sites> read_sites(const JsonNode& list, Index rows, Index latents) {
   const std::size_t count = list.array_size();
   if (count == 0) {
     list.fail("expected at least one block of sites");
@@ -61,10 +76,14 @@ std::vector<Sites> read_sites(const JsonNode& list, Index rows) {
   for (std::size_t b = 0; b < count; ++b) {
     const JsonNode node = list.element(b);
     std::vector<std::string> fields = {"type", "y"};
-    for (const auto& argument : read_likelihood(node).arguments) {
+    const LikelihoodInfo& info = read_likelihood(node);
+    for (const auto& argument : written_arguments(info)) {
       fields.push_back(argument.name);
     }
     node.expect_fields(fields);
+    if (is_of_labels(info) && count > 1) {
+      node.fail(fmt::format("one block of {} covers all rows, found {} blocks", info.traits.name, count));
+    }
     const JsonNode y = node.at("y");
     sizes[b] = y.is_array() ? static_cast<Index>(y.array_size()) : written_rows(node);
     if (sizes[b] >= 0) {
@@ -89,7 +108,7 @@ std::vector<Sites> read_sites(const JsonNode& list, Index rows) {
     if (sizes[b] == 0) {
       node.fail("the block has no rows");
     }
-    sites.push_back(read_block(node, sizes[b]));
+    sites.push_back(read_block(node, sizes[b], latents));
   }
   return sites;
 }
@@ -126,7 +145,9 @@ SiteArguments read_arguments(const JsonNode& node, const SiteBlock& block, Index
   }
   std::vector<std::string> names;
   for (const auto& parameter : block.parameters()) {
-    names.push_back(parameter.name);
+    if (block.width() == 1) {
+      names.push_back(parameter.name);
+    }
   }
   given->expect_fields(names);
   for (const auto& name : names) {
@@ -172,7 +193,7 @@ PredictionRequest read_prediction(const JsonNode& node, const Model& model) {
   PredictionRequest request;
   const Index rows = read_points(node, model, request.points);
   if (const auto offset = node.find("offset")) {
-    request.points.offset = offset->broadcast(rows);
+    request.points.offset = read_offset(*offset, rows, model.latents.count);
   }
   const auto blocks = static_cast<Index>(model.sites.size());
   const auto block = node.find("block");
@@ -212,7 +233,9 @@ Problem parse_problem(std::string_view text, std::string_view name) {
   root.expect_fields({"format", "prior", "design", "offset", "weights", "sites", "predict"});
   Problem problem;
   Model& model = problem.model;
-  model.prior = read_prior(root.at("prior"));
+  PriorFields prior = read_prior(root.at("prior"));
+  model.prior = std::move(prior.prior);
+  model.latents = std::move(prior.latents);
   const Index dimension = dimension_of(model.prior);
   if (dimension == 0) {
     root.at("prior").fail("has dimension 0; expected at least 1");
@@ -224,9 +247,9 @@ Problem parse_problem(std::string_view text, std::string_view name) {
   if (rows == 0) {
     root.at("design").fail("has no rows; expected at least one");
   }
-  model.sites = read_sites(root.at("sites"), rows);
+  model.sites = read_sites(root.at("sites"), rows, model.latents.count);
   if (const auto offset = root.find("offset")) {
-    model.offset = offset->broadcast(rows);
+    model.offset = read_offset(*offset, rows, model.latents.count);
   }
   if (const auto weights = root.find("weights")) {
     model.weights = weights->numbers(rows);

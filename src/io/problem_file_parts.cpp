@@ -1,6 +1,7 @@
 #include "io/problem_file_parts.hpp"
 
 #include "io/problem_file_kernel.hpp"
+#include "io/problem_file_latents.hpp"
 #include "io/text.hpp"
 #include "model/sparse_entries.hpp"
 
@@ -17,16 +18,23 @@ Vector read_mean(const JsonNode& prior, Index dimension) {
   return mean ? mean->broadcast(dimension) : Vector::Zero(dimension);
 }
 
-Isotropic read_isotropic(const JsonNode& node) {
-  node.expect_fields({"type", "dim", "mean", "variance"});
-  const Index dimension = node.at("dim").integer(1, max_declared_size);
-  return {.mean = read_mean(node, dimension), .variance = node.at("variance").number()};
+/// A mean of several numbers is that of the functions where there are several.
+Vector read_mean(const JsonNode& prior, Index dimension, const Latents& latents) {
+  return latents.mean.size() > 0 ? Vector(Vector::Zero(dimension)) : read_mean(prior, dimension);
 }
 
-Diagonal read_diagonal(const JsonNode& node) {
-  node.expect_fields({"type", "mean", "variance"});
+PriorFields read_isotropic(const JsonNode& node) {
+  node.expect_fields(with_latent_fields({"type", "dim", "mean", "variance"}));
+  const Index dimension = node.at("dim").integer(1, max_declared_size);
+  const Latents latents = read_latents(node, -1);
+  return {Isotropic{.mean = read_mean(node, dimension, latents), .variance = node.at("variance").number()}, latents};
+}
+
+PriorFields read_diagonal(const JsonNode& node) {
+  node.expect_fields(with_latent_fields({"type", "mean", "variance"}));
   const Vector variance = node.at("variance").numbers();
-  return {.mean = read_mean(node, variance.size()), .variance = variance};
+  const Latents latents = read_latents(node, -1);
+  return {Diagonal{.mean = read_mean(node, variance.size(), latents), .variance = variance}, latents};
 }
 
 DenseGaussian read_dense_prior(const JsonNode& node) {
@@ -36,18 +44,38 @@ DenseGaussian read_dense_prior(const JsonNode& node) {
   return {.mean = read_mean(node, dimension), .covariance = covariance.matrix(dimension)};
 }
 
+Matrix read_inputs(const JsonNode& node) {
+  Matrix inputs = node.at("inputs").matrix();
+  if (inputs.rows() == 0 || inputs.cols() == 0) {
+    node.at("inputs").fail("expected at least one row with at least one number");
+  }
+  return inputs;
+}
+
+/// The process as one function has it.
 GaussianProcess read_process(const JsonNode& node) {
   node.expect_fields({"type", "inputs", "kernel", "mean"});
   GaussianProcess process;
-  process.inputs = node.at("inputs").matrix();
-  if (process.inputs.rows() == 0 || process.inputs.cols() == 0) {
-    node.at("inputs").fail("expected at least one row with at least one number");
-  }
+  process.inputs = read_inputs(node);
   process.kernel = read_kernel(node.at("kernel"), process.inputs.cols());
   if (const auto mean = node.find("mean")) {
     process.mean = mean->number();
   }
   return process;
+}
+
+PriorFields read_functions(const JsonNode& node) {
+  node.expect_fields(with_latent_fields({"type", "inputs", "kernel", "mean"}));
+  GaussianProcess process;
+  process.inputs = read_inputs(node);
+  const Latents latents = read_latents(node, process.inputs.cols());
+  // Kernels of the functions stand in for the process's own, which must be there all the same.
+  process.kernel =
+      latents.kernels.empty() ? read_kernel(node.at("kernel"), process.inputs.cols()) : latents.kernels.front();
+  if (const auto mean = node.find("mean"); mean && latents.mean.size() == 0) {
+    process.mean = mean->number();
+  }
+  return {process, latents};
 }
 
 RandomEffects read_random_effects(const JsonNode& node) {
@@ -127,7 +155,7 @@ Prior read_field(const JsonNode& node, FieldKind kind) {
 
 }  // namespace
 
-Prior read_prior(const JsonNode& node) {
+PriorFields read_prior(const JsonNode& node) {
   const std::string type = node.at("type").text();
   if (type == "isotropic") {
     return read_isotropic(node);
@@ -136,24 +164,24 @@ Prior read_prior(const JsonNode& node) {
     return read_diagonal(node);
   }
   if (type == "dense") {
-    return read_dense_prior(node);
+    return {read_dense_prior(node)};
   }
   if (type == "gp") {
-    return read_process(node);
+    return read_functions(node);
   }
   if (type == "additive") {
-    return read_additive(node);
+    return {read_additive(node)};
   }
   if (type == "none") {
     node.expect_fields({"type", "dim"});
-    return NoGaussian{node.at("dim").integer(1, max_declared_size)};
+    return {NoGaussian{node.at("dim").integer(1, max_declared_size)}};
   }
   if (type == "precision") {
-    return read_precision(node);
+    return {read_precision(node)};
   }
   for (const FieldKind kind : {FieldKind::rw1, FieldKind::rw2, FieldKind::besag}) {
     if (type == type_of(IntrinsicField{kind})) {
-      return read_field(node, kind);
+      return {read_field(node, kind)};
     }
   }
   const std::string accepted = "isotropic, diagonal, dense, precision, rw1, rw2, besag, gp, additive or none";
@@ -212,7 +240,28 @@ nlohmann::ordered_json matrix_json(const Matrix& matrix) {
   return out;
 }
 
-nlohmann::ordered_json prior_json(const Prior& prior) {
+namespace {
+
+/// What the mean of all weights is; several functions add a number each.
+double shared_mean(const Prior& prior) {
+  if (const auto* process = std::get_if<GaussianProcess>(&prior)) {
+    return process->mean;
+  }
+  const auto* isotropic = std::get_if<Isotropic>(&prior);
+  const auto* diagonal = std::get_if<Diagonal>(&prior);
+  if (isotropic == nullptr && diagonal == nullptr) {
+    throw InvalidModel(fmt::format("a prior of type {} has one latent function", type_of(prior)));
+  }
+  const Vector& mean = isotropic != nullptr ? isotropic->mean : diagonal->mean;
+  if ((mean.array() != mean(0)).any()) {
+    throw InvalidModel("prior.mean: weights of several latents with different means cannot be written to a file");
+  }
+  return mean(0);
+}
+
+}  // namespace
+
+nlohmann::ordered_json prior_json(const Prior& prior, const Latents& latents) {
   using Json = nlohmann::ordered_json;
   struct Write {
     Json operator()(const Isotropic& p) const {
@@ -266,7 +315,11 @@ nlohmann::ordered_json prior_json(const Prior& prior) {
       return out;
     }
   };
-  return std::visit(Write{}, prior);
+  Json out = std::visit(Write{}, prior);
+  if (latents.count > 1) {
+    put_latents(latents, shared_mean(prior), out);
+  }
+  return out;
 }
 
 nlohmann::ordered_json design_json(const Design& design) {

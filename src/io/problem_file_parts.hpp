@@ -9,8 +9,14 @@
 
 namespace gaussmith {
 
-[[nodiscard]] Prior read_prior(const JsonNode& node);
-[[nodiscard]] nlohmann::ordered_json prior_json(const Prior& prior);
+/// What "prior" says: the Gaussian of one function, and how several are related.
+struct PriorFields {
+  Prior prior;
+  Latents latents = {};
+};
+[[nodiscard]] PriorFields read_prior(const JsonNode& node);
+/// Several functions must share the mean of all weights but for a constant each (InvalidModel).
+[[nodiscard]] nlohmann::ordered_json prior_json(const Prior& prior, const Latents& latents = {});
 
 /// {"type": "identity"}, dense or sparse; `dimension` is the number of columns it must have.
 [[nodiscard]] Design read_design(const JsonNode& node, Index dimension);

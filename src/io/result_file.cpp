@@ -1,5 +1,6 @@
 #include "gaussmith/files.hpp"
 #include "gaussmith/version.hpp"
+#include "io/result_classes.hpp"
 #include "io/result_scores.hpp"
 
 #include <cmath>
@@ -14,12 +15,13 @@ using Json = nlohmann::ordered_json;
 /// The values of the first rows; all of them for 0.
 Vector first_rows(const Vector& values, Index rows) { return rows > 0 ? Vector(values.head(rows)) : values; }
 
-Marginals first_rows(const Marginals& all, Index rows) {
-  return {first_rows(all.mean, rows), first_rows(all.variance, rows)};
+Marginals first_rows(const Marginals& all, Index rows, Index latents) {
+  return {first_rows(all.mean, rows * latents), first_rows(all.variance, rows * latents),
+          latents > 1 ? first_rows(all.covariance, rows * latents * latents) : Vector()};
 }
 
-Json moments(const Marginals& marginals) {
-  return {{"mean", number_array(marginals.mean)}, {"variance", number_array(marginals.variance)}};
+Json moments(const Marginals& marginals, Index latents) {
+  return {{"mean", row_arrays(marginals.mean, latents)}, {"variance", row_arrays(marginals.variance, latents)}};
 }
 
 /// A model with one block of data has the short names likelihood.scale beside sites[0].scale.
@@ -52,14 +54,24 @@ Json gradient(const Posterior& posterior, const std::vector<Parameter>& all, boo
   return out;
 }
 
-Json prediction(const Prediction& predicted, const PredictionRequest& request, std::vector<std::string>& warnings) {
+Json prediction(const Prediction& predicted, const ResultContent& content, bool kl,
+                std::vector<std::string>& warnings) {
+  const PredictionRequest& request = *content.prediction;
+  const Index latents = predicted.latents();
   Json out;
-  out["latent_mean"] = number_array(predicted.latent_mean());
-  out["latent_variance"] = number_array(predicted.latent_variance());
+  out["latent_mean"] = row_arrays(predicted.latent_mean(), latents);
+  out["latent_variance"] = row_arrays(predicted.latent_variance(), latents);
+  if (content.covariances) {
+    out["latent_covariance"] = row_matrices(predicted.latent_covariance(), latents);
+  }
   if (request.latent_only || !predicted.has_response()) {
     warnings.push_back("prediction has latent quantities only: " +
                        (request.latent_only ? "the model has several blocks of sites and predict.block chooses none"
                                             : predicted.missing()));
+    return out;
+  }
+  if (predicted.likelihood()->traits().response == ResponseKind::label) {
+    put_classes(predicted, content, kl, out);
     return out;
   }
   out["mean"] = number_array(predicted.response_mean());
@@ -199,6 +211,9 @@ std::string result_json(const Posterior& posterior, const ResultContent& content
   const bool one_block = posterior.model().sites.size() == 1 || content.data_rows > 0;
   const Integrated* integrated =
       content.integration != nullptr && !content.integration->points.empty() ? content.integration : nullptr;
+  const Index latents = posterior.model().latents.count;
+  const bool kl = std::holds_alternative<Kl>(posterior.method());
+  const bool labels = posterior.model().sites.front()->traits().response == ResponseKind::label;
   const bool learned = content.learning == nullptr || content.learning->status == Status::converged;
 
   std::vector<std::string> warnings = report.warnings;
@@ -222,13 +237,23 @@ std::string result_json(const Posterior& posterior, const ResultContent& content
   if (posterior.log_evidence().standard_error) {
     out["log_evidence_se"] = *posterior.log_evidence().standard_error;
   }
+  if (labels) {
+    out["classes"] = class_names(content.classes, latents);
+  }
   out["converged"] = report.converged() && learned;
   out["iterations"] = report.iterations;
   out["seconds"] = content.seconds.value_or(report.seconds);
-  out["weights"] = usable ? moments(integrated != nullptr ? integrated->weights : posterior.weights()) : Json();
-  out["latent"] =
-      usable ? moments(first_rows(integrated != nullptr ? integrated->latent : posterior.latent(), content.data_rows))
-             : Json();
+  out["weights"] =
+      usable ? moments(integrated != nullptr ? integrated->weights : posterior.weights(), latents) : Json();
+  out["latent"] = Json();
+  if (usable) {
+    const Marginals rows =
+        first_rows(integrated != nullptr ? integrated->latent : posterior.latent(), content.data_rows, latents);
+    out["latent"] = moments(rows, latents);
+    if (content.covariances) {
+      out["latent"]["covariance"] = row_matrices(rows.covariance, latents);
+    }
+  }
   if (usable && report.latent_estimate_error > 0.0) {
     out["weights"]["variance_error"] = report.weights_estimate_error;
     out["latent"]["variance_error"] = report.latent_estimate_error;
@@ -236,10 +261,14 @@ std::string result_json(const Posterior& posterior, const ResultContent& content
   out["parameters"] = parameters(all, one_block);
   out["gradient"] = usable ? gradient(posterior, all, one_block) : Json();
   if (content.prediction != nullptr) {
-    const PredictionRequest& request = *content.prediction;
-    out["prediction"] = !usable                 ? Json()
-                        : integrated != nullptr ? prediction(integrated->predict(request.points), request, warnings)
-                                                : prediction(posterior.predict(request.points), request, warnings);
+    const PredictionPoints& points = content.prediction->points;
+    out["prediction"] =
+        !usable ? Json()
+                : prediction(integrated != nullptr ? integrated->predict(points) : posterior.predict(points), content,
+                             kl, warnings);
+    if (usable && labels && kl && content.prediction->responses) {
+      out["joint"] = joint_json(out["prediction"], *content.prediction->responses);
+    }
   }
   if (!content.coefficients.empty()) {
     out["coefficients"] = coefficients(content.coefficients);
@@ -265,7 +294,8 @@ std::string result_json(const Posterior& posterior, const ResultContent& content
     const LeaveOneOut left_out =
         integrated != nullptr && integrated->left_out ? *integrated->left_out : posterior.leave_one_out();
     out["leave_one_out"] = leave_one_out_json(
-        {first_rows(left_out.latent, content.data_rows), first_rows(left_out.log_density, content.data_rows)});
+        {first_rows(left_out.latent, content.data_rows, latents), first_rows(left_out.log_density, content.data_rows)},
+        latents);
   }
   if (content.training != nullptr) {
     out["training"] = training_json(*content.training);

@@ -1,5 +1,7 @@
 #include "io/result_scores.hpp"
 
+#include "io/result_classes.hpp"
+
 namespace gaussmith {
 
 namespace {
@@ -38,11 +40,14 @@ Json training_json(const Scores& scores) {
   return out;
 }
 
-Json leave_one_out_json(const LeaveOneOut& left_out) {
+Json leave_one_out_json(const LeaveOneOut& left_out, Index latents) {
   const RowTotal total = row_total(left_out.log_density);
-  return {{"mean", number_array(left_out.latent.mean)},           {"variance", number_array(left_out.latent.variance)},
-          {"log_density", number_array(left_out.log_density)},    {"rows", total.rows},
-          {"total", total.rows > 0 ? Json(total.total) : Json()}, {"total_se", optional_number(total.standard_error)}};
+  return {{"mean", row_arrays(left_out.latent.mean, latents)},
+          {"variance", row_arrays(left_out.latent.variance, latents)},
+          {"log_density", number_array(left_out.log_density)},
+          {"rows", total.rows},
+          {"total", total.rows > 0 ? Json(total.total) : Json()},
+          {"total_se", optional_number(total.standard_error)}};
 }
 
 void put_event_counts(const Model& model, Json& out) {

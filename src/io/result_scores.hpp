@@ -14,7 +14,7 @@ namespace gaussmith {
 [[nodiscard]] nlohmann::ordered_json training_json(const Scores& scores);
 
 /// Every row, and the total with its standard error.
-[[nodiscard]] nlohmann::ordered_json leave_one_out_json(const LeaveOneOut& left_out);
+[[nodiscard]] nlohmann::ordered_json leave_one_out_json(const LeaveOneOut& left_out, Index latents);
 
 /// Adds `events` and `censored`, the numbers of rows, where a block of sites knows censoring.
 void put_event_counts(const Model& model, nlohmann::ordered_json& out);

@@ -4,6 +4,7 @@
 #include "io/atomic_file.hpp"
 #include "io/checksum.hpp"
 #include "io/problem_file_kernel.hpp"
+#include "io/problem_file_latents.hpp"
 #include "io/problem_file_parts.hpp"
 #include "io/text.hpp"
 #include "model/prior.hpp"
@@ -14,6 +15,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <typeinfo>
 #include <utility>
 
@@ -90,13 +92,40 @@ bool terms_fit(const SavedModel& model) {
   if (coding.centres.size() != 0 && coding.centres.size() != fixed) return false;
   const auto* prior = std::get_if<Additive>(&model.fitted.prior);
   if (std::holds_alternative<NoGaussian>(model.fitted.prior)) return coding.groups.empty();
-  if (prior == nullptr) return coding.groups.empty() && coding.fixed.empty();
+  // Several latents take the priors of fixed effects as they are.
+  if (prior == nullptr) return coding.groups.empty() && (coding.fixed.empty() || model.fitted.latents.count > 1);
   if (prior->random.size() != coding.groups.size()) return false;
   for (std::size_t t = 0; t < coding.groups.size(); ++t)
     if (prior->random[t].levels != static_cast<Index>(coding.groups[t].levels.size()) ||
         prior->random[t].effects() != coding.groups[t].effects())
       return false;
   return true;
+}
+
+/// What is wrong with the number of latents beside the likelihood and the classes of the target; empty: nothing.
+std::string wrong_latents(const SavedModel& model) {
+  const Index count = model.fitted.latents.count;
+  if (count > max_latents) {
+    return fmt::format("files hold up to {} latents a row, found {}", max_latents, count);
+  }
+  for (const Sites& block : model.fitted.sites) {
+    if (block->width() != count) {
+      return fmt::format("{} has {} latents a row, but the prior has {}", block->traits().name, block->width(), count);
+    }
+  }
+  const auto classes = static_cast<Index>(model.coding.target.classes.size());
+  const bool labels = model.coding.target.kind == ResponseKind::label;
+  if (labels ? classes != count : classes != 0) {
+    return fmt::format("the target has the names of {} classes, but the model has {} latents a row", classes, count);
+  }
+  return {};
+}
+
+/// The kernels of a model: one for all functions, or one each.
+std::vector<KernelHandle> kernels_of(const FittedGaussian& fitted) {
+  if (!fitted.latents.kernels.empty()) return fitted.latents.kernels;
+  const auto* process = process_of(fitted.prior);
+  return process != nullptr ? std::vector<KernelHandle>{process->kernel} : std::vector<KernelHandle>();
 }
 
 /// Refuses now what parse_saved_model would refuse when the fit is long gone.
@@ -111,11 +140,12 @@ void require_loadable(const SavedModel& model) {
                       in_quotes(block->traits().name)));
     }
   }
-  if (const auto* process = process_of(model.fitted.prior);
-      process != nullptr && !is_catalogued(*process->kernel, process->inputs.cols())) {
-    throw InvalidModel(
-        fmt::format("kernel {}: only those of the catalogue can be saved", in_quotes(process->kernel->name())));
+  for (const KernelHandle& kernel : kernels_of(model.fitted)) {
+    if (!is_catalogued(*kernel, process_of(model.fitted.prior)->inputs.cols())) {
+      throw InvalidModel(fmt::format("kernel {}: only those of the catalogue can be saved", in_quotes(kernel->name())));
+    }
   }
+  if (const std::string wrong = wrong_latents(model); !wrong.empty()) throw InvalidModel(wrong);
   if (const auto [given, expected] = feature_counts(model); given != expected) {
     throw InvalidModel(
         fmt::format("a saved model predicts tables: its coding gives {} features, but the prior was fitted on {}; "
@@ -196,11 +226,15 @@ const char* kind_name(ResponseKind kind) {
 }
 
 Json target_json(const TargetCoding& coding) {
-  return {{"column", coding.column},
-          {"kind", kind_name(coding.kind)},
-          {"negative", coding.negative},
-          {"positive", coding.positive},
-          {"note", coding.note}};
+  Json out = {{"column", coding.column},
+              {"kind", kind_name(coding.kind)},
+              {"negative", coding.negative},
+              {"positive", coding.positive},
+              {"note", coding.note}};
+  if (!coding.classes.empty()) {
+    out["classes"] = coding.classes;
+  }
+  return out;
 }
 
 /// Nothing for a model without terms: such files are those of earlier versions.
@@ -287,6 +321,10 @@ void put_form_of_rows(const FittedGaussian& fitted, bool with_design, Json& out)
   if (with_design) {
     out["design"] = design_json(fitted.design);
   }
+  if (fitted.star.size() > 0) {
+    require_finite(fitted.star, "site precisions");
+    out["star"] = vector_json(fitted.star);
+  }
   out["precision"] = vector_json(fitted.precision);
   out[sparse ? "coordinates" : "dual"] = vector_json(mean);
 }
@@ -306,7 +344,7 @@ void put_fitted(const FittedGaussian& fitted, Json& out) {
   for (std::size_t b = 0; b < fitted.sites.size(); ++b) {
     out["sites"].push_back(block_json(*fitted.sites[b], fitted.row_arguments[b]));
   }
-  out["prior"] = prior_json(fitted.prior);
+  out["prior"] = prior_json(fitted.prior, fitted.latents);
   put_form(fitted, true, out);
 }
 
@@ -343,7 +381,8 @@ void read_block(const JsonNode& node, FittedGaussian& fitted) {
   SiteArguments arguments;
   for (const std::string& name : names) {
     if (const auto given = node.find(name)) {
-      arguments[name] = one(given->number());
+      const bool classes = info.traits.response == ResponseKind::label;
+      arguments[name] = one(classes ? static_cast<double>(given->integer(2, max_latents)) : given->number());
     }
   }
   std::vector<std::string> by_row = node.at("row_arguments").texts();
@@ -398,12 +437,16 @@ CovarianceRoot read_covariance_root(const JsonNode& root, Index size) {
 }
 
 /// The same checks as for a model to be fitted.
-void check_prior(const JsonNode& node, const Prior& prior) {
+void check_prior(const JsonNode& node, const Prior& prior, const Latents& latents) {
   const Index dimension = dimension_of(prior);
   if (dimension == 0) {
     node.fail("has dimension 0; expected at least 1");
   }
-  const Model model{.prior = prior, .sites = {observe("gaussian", Vector::Zero(dimension), {{"variance", one(1.0)}})}};
+  const Vector rows = Vector::Zero(dimension);
+  const Sites sites = latents.count > 1
+                          ? observe("multinomial-logit", rows, {{"classes", one(static_cast<double>(latents.count))}})
+                          : observe("gaussian", rows, {{"variance", one(1.0)}});
+  const Model model{.prior = prior, .sites = {sites}, .latents = latents};
   try {
     model.validate();
   } catch (const InvalidModel& error) {
@@ -419,12 +462,24 @@ void read_form(const JsonNode& root, const Design* design, FittedGaussian& fitte
     fitted.form = form.text() == "sparse" ? CoreForm::sparse : CoreForm::covariance;
     fitted.design = design != nullptr && !root.has("design") ? *design : read_design(root.at("design"), dimension);
     const Index rows = fitted.design.sized(dimension).rows();
-    fitted.precision = root.at("precision").numbers(rows);
+    const Index latents = fitted.latents.count;
+    if (latents > 1 && fitted.form == CoreForm::sparse) {
+      form.fail("several latents a row have the form \"covariance\"");
+    }
+    if (const auto star = root.find("star")) {
+      if (latents == 1) {
+        star->fail("goes with several latents a row");
+      }
+      fitted.star = star->numbers(rows * latents);
+    }
+    fitted.precision = root.at("precision").numbers(rows * latents * latents);
     if (fitted.form == CoreForm::sparse) {
       fitted.coordinates = root.at("coordinates").numbers(dimension);
     } else {
-      fitted.dual = root.at("dual").numbers(rows);
+      fitted.dual = root.at("dual").numbers(rows * latents);
     }
+  } else if (fitted.latents.count > 1) {
+    form.fail("several latents a row have the form \"covariance\"");
   } else if (form.text() == "precision") {
     fitted.form = CoreForm::precision;
     fitted.coordinates = root.at("coordinates").numbers();
@@ -447,8 +502,10 @@ void read_form(const JsonNode& root, const Design* design, FittedGaussian& fitte
 
 FittedGaussian read_fitted(const JsonNode& root) {
   FittedGaussian fitted;
-  fitted.prior = read_prior(root.at("prior"));
-  check_prior(root.at("prior"), fitted.prior);
+  PriorFields fields = read_prior(root.at("prior"));
+  fitted.prior = std::move(fields.prior);
+  fitted.latents = std::move(fields.latents);
+  check_prior(root.at("prior"), fitted.prior, fitted.latents);
   const JsonNode blocks = root.at("sites");
   for (std::size_t b = 0; b < blocks.array_size(); ++b) {
     read_block(blocks.element(b), fitted);
@@ -461,8 +518,8 @@ FittedGaussian read_fitted(const JsonNode& root) {
 }
 
 WeightedGaussian read_point(const JsonNode& node, const FittedGaussian& shared) {
-  node.expect_fields({"weight", "parameters", "form", "design", "precision", "dual", "coordinates", "factor", "root",
-                      "complement", "scale", "whitened"});
+  node.expect_fields({"weight", "parameters", "form", "design", "precision", "star", "dual", "coordinates", "factor",
+                      "root", "complement", "scale", "whitened"});
   WeightedGaussian point;
   point.weight = node.at("weight").number();
   if (!(point.weight > 0.0)) {
@@ -477,9 +534,11 @@ WeightedGaussian read_point(const JsonNode& node, const FittedGaussian& shared) 
   }
   point.fitted.row_arguments = shared.row_arguments;
   try {
-    const Model model = Model{.prior = shared.prior, .sites = shared.sites}.with_parameters(point.parameters);
+    const Model model = Model{.prior = shared.prior, .sites = shared.sites, .latents = shared.latents}.with_parameters(
+        point.parameters);
     point.fitted.prior = model.prior;
     point.fitted.sites = model.sites;
+    point.fitted.latents = model.latents;
   } catch (const InvalidInput& error) {
     parameters.fail(error.what());
   }
@@ -545,7 +604,7 @@ FeatureCoding read_features(const JsonNode& node) {
 }
 
 TargetCoding read_target(const JsonNode& node) {
-  node.expect_fields({"column", "kind", "negative", "positive", "note"});
+  node.expect_fields({"column", "kind", "negative", "positive", "note", "classes"});
   TargetCoding coding;
   coding.column = node.at("column").text();
   const std::string kind = node.at("kind").text();
@@ -558,11 +617,17 @@ TargetCoding read_target(const JsonNode& node) {
     }
   }
   if (!known) {
-    node.at("kind").fail("expected real, sign, count or positive");
+    node.at("kind").fail("expected real, sign, count, positive or label");
   }
   coding.negative = node.at("negative").text();
   coding.positive = node.at("positive").text();
   coding.note = node.at("note").text();
+  if (const auto classes = node.find("classes")) {
+    coding.classes = classes->texts();
+    if (std::set<std::string>(coding.classes.begin(), coding.classes.end()).size() != coding.classes.size()) {
+      classes->fail("expected different names");
+    }
+  }
   return coding;
 }
 
@@ -657,6 +722,9 @@ void check_shapes(const JsonNode& root, const SavedModel& model) {
   }
   if (!terms_fit(model)) {
     root.fail("the terms of the coding are not those of the prior");
+  }
+  if (const std::string wrong = wrong_latents(model); !wrong.empty()) {
+    root.fail(wrong);
   }
 }
 
@@ -754,6 +822,7 @@ SavedModel parse_saved_model(std::string_view text, std::string_view name) {
                       "form",
                       "design",
                       "precision",
+                      "star",
                       "dual",
                       "coordinates",
                       "factor",

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -45,11 +46,11 @@ bool is_any(double) { return true; }
 bool is_positive(double x) { return x > 0.0; }
 bool is_count(double x) { return x >= 0.0 && x == std::floor(x); }
 
-Vector encode_signs(const Table& table, const Column& column, const TargetCoding& coding) {
+/// The places of the cells among the labels.
+Vector encode_labels(const Table& table, const Column& column, const std::vector<std::string>& labels) {
   check_no_missing(table, column);
-  const std::vector<std::string> labels{coding.negative, coding.positive};
   const LevelLookup lookup(labels);
-  Vector signs(column.rows());
+  Vector places(column.rows());
   for (Index row = 0; row < column.rows(); ++row) {
     const auto level = lookup.find(column, row);
     if (!level) {
@@ -57,9 +58,15 @@ Vector encode_signs(const Table& table, const Column& column, const TargetCoding
           table, column, row,
           fmt::format("label {} is unknown; the labels are {}", in_quotes(cell_text(column, row)), listed(labels)));
     }
-    signs[row] = *level == 0 ? -1.0 : 1.0;
+    places[row] = static_cast<double>(*level);
   }
-  return signs;
+  return places;
+}
+
+Vector encode_signs(const Table& table, const Column& column, const TargetCoding& coding) {
+  return encode_labels(table, column, {coding.negative, coding.positive}).unaryExpr([](double place) {
+    return place == 0.0 ? -1.0 : 1.0;
+  });
 }
 
 void learn_signs(const Table& table, const Column& column, TargetCoding& coding) {
@@ -71,8 +78,10 @@ void learn_signs(const Table& table, const Column& column, TargetCoding& coding)
                                   listed(labels)));
   }
   if (labels.size() > 2) {
-    throw InvalidFile(fmt::format("{}: classification needs two kinds of labels, found {}: {}; {}", place,
-                                  labels.size(), listed(labels, 10), accepted_labels));
+    throw InvalidFile(
+        fmt::format("{}: classification needs two kinds of labels, found {}: {}; {}; several classes are for the "
+                    "likelihoods multinomial-logit and multinomial-probit",
+                    place, labels.size(), listed(labels, 10), accepted_labels));
   }
   coding.negative = labels[0];
   coding.positive = labels[1];
@@ -87,6 +96,54 @@ void learn_signs(const Table& table, const Column& column, TargetCoding& coding)
       fmt::format("labels of {}: {} -> -1, {} -> 1", in_quotes(column.name), listed({labels[0]}), listed({labels[1]}));
 }
 
+/// Names and order that the user gives.
+void check_classes(const std::vector<std::string>& classes) {
+  if (classes.size() < 2) {
+    throw InvalidOption(fmt::format("classes: found {}; expected two names or more", listed(classes)));
+  }
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    if (classes[i].empty()) throw InvalidOption("classes: a name is empty; expected names separated by commas");
+    for (std::size_t j = 0; j < i; ++j) {
+      if (classes[i] == classes[j]) {
+        throw InvalidOption(fmt::format("classes: {} is named twice", in_quotes(classes[i])));
+      }
+    }
+  }
+}
+
+void learn_classes(const Table& table, const Column& column, const std::vector<std::string>& given,
+                   TargetCoding& coding) {
+  check_no_missing(table, column);
+  const std::string accepted =
+      given.empty() ? "integers or texts are accepted" : fmt::format("the labels are {}", listed(given));
+  for (Index row = 0; row < column.rows() && column.type == ColumnType::numeric; ++row) {
+    if (column.numbers[row] != std::floor(column.numbers[row])) {
+      fail_cell(table, column, row, fmt::format("{} is not a label; {}", number_text(column.numbers[row]), accepted));
+    }
+  }
+  const std::vector<std::string> labels = distinct_cells(column);
+  coding.classes = given.empty() ? labels : given;
+  if (!given.empty()) static_cast<void>(encode_labels(table, column, given));
+  const std::string last_place = fmt::format("{}, column {}", table.where(column.rows() - 1), in_quotes(column.name));
+  if (coding.classes.size() < 2) {
+    throw InvalidFile(
+        fmt::format("{}: all {} labels up to here are {}; several classes are needed, or the option classes to name "
+                    "those without rows",
+                    last_place, column.rows(), listed(labels)));
+  }
+  if (static_cast<Index>(labels.size()) == column.rows()) {
+    throw InvalidFile(fmt::format(
+        "{}: up to here each of the {} rows has a label of its own ({}); the rows of a class share one label",
+        last_place, column.rows(), listed(labels, 5)));
+  }
+  constexpr std::size_t most = 10;
+  coding.note = fmt::format("labels of {}:", in_quotes(column.name));
+  for (std::size_t c = 0; c < std::min(most, coding.classes.size()); ++c) {
+    coding.note += fmt::format("{} {} -> {}", c > 0 ? "," : "", listed({coding.classes[c]}), c);
+  }
+  if (coding.classes.size() > most) coding.note += fmt::format(" and {} more", coding.classes.size() - most);
+}
+
 }  // namespace
 
 Vector TargetCoding::encode(const Table& table) const {
@@ -99,6 +156,7 @@ Vector TargetCoding::encode(const Table& table) const {
     case ResponseKind::positive:
       return checked_numbers(table, target, is_positive, "positive; numbers above 0 are accepted");
     case ResponseKind::label:
+      return encode_labels(table, target, classes);
     case ResponseKind::real:
       break;
   }
@@ -106,17 +164,22 @@ Vector TargetCoding::encode(const Table& table) const {
 }
 
 std::string TargetCoding::label(double response) const {
+  if (kind == ResponseKind::label) return classes.at(static_cast<std::size_t>(response));
   if (kind != ResponseKind::sign) return number_text(response);
   return response > 0.0 ? positive : negative;
 }
 
-TargetCoding make_target_coding(const Table& table, const std::string& column, ResponseKind kind) {
+TargetCoding make_target_coding(const Table& table, const std::string& column, ResponseKind kind,
+                                const std::vector<std::string>& classes) {
+  if (!classes.empty()) check_classes(classes);
   TargetCoding coding;
   coding.kind = kind;
   const Column target = target_column(table, column);
   if (!table.is_sparse) coding.column = column;
   if (kind == ResponseKind::sign) {
     learn_signs(table, target, coding);
+  } else if (kind == ResponseKind::label) {
+    learn_classes(table, target, classes, coding);
   } else {
     static_cast<void>(coding.encode(table));
   }

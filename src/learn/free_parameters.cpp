@@ -19,6 +19,8 @@ constexpr double bound_margin = 1e-6;
 
 /// Bounds of a correlation where none are given.
 constexpr double largest_correlation = 0.999;
+/// Bounds of an entry of a factor, whose diagonal is about one.
+constexpr double largest_entry = 1e3;
 
 double place_of(ParameterScale scale, double value) { return Parameter{{}, value, true, scale}.on_scale(); }
 
@@ -40,24 +42,35 @@ bool behind_links(const Model& model) {
   });
 }
 
+/// Whether a finite number is a value that a parameter on this scale may have.
+bool is_inside(ParameterScale scale, double value) {
+  if (scale == ParameterScale::logarithm && !(value > 0.0)) return false;
+  if (scale == ParameterScale::inverse_tanh && !(std::abs(value) < 1.0)) return false;
+  return std::isfinite(value);
+}
+
+Bounds usual_bounds(ParameterScale scale, const LearnOptions& options) {
+  if (scale == ParameterScale::logarithm) return options.default_bounds;
+  const double largest = scale == ParameterScale::inverse_tanh ? largest_correlation : largest_entry;
+  return {-largest, largest};
+}
+
 void check_range(const std::string& name, const Bounds& bounds, ParameterScale scale) {
-  const bool positive = scale == ParameterScale::logarithm;
-  const bool inside =
-      positive ? bounds.lower > 0.0 && std::isfinite(bounds.upper) : bounds.lower > -1.0 && bounds.upper < 1.0;
-  if (!inside || !(bounds.lower < bounds.upper))
-    throw InvalidOption(fmt::format("bounds of {} must be {}, found {} and {}", name,
-                                    positive ? "0 < lower < upper" : "-1 < lower < upper < 1", bounds.lower,
-                                    bounds.upper));
+  const char* accepted = scale == ParameterScale::logarithm      ? "0 < lower < upper"
+                         : scale == ParameterScale::inverse_tanh ? "-1 < lower < upper < 1"
+                                                                 : "finite with lower < upper";
+  if (!is_inside(scale, bounds.lower) || !is_inside(scale, bounds.upper) || !(bounds.lower < bounds.upper))
+    throw InvalidOption(
+        fmt::format("bounds of {} must be {}, found {} and {}", name, accepted, bounds.lower, bounds.upper));
 }
 
 void check_hyperprior(const std::string& name, const LogNormal& prior, ParameterScale scale) {
-  const bool positive = scale == ParameterScale::logarithm;
-  const bool inside =
-      positive ? prior.median > 0.0 && std::isfinite(prior.median) : prior.median > -1.0 && prior.median < 1.0;
-  if (!inside || !(prior.sd > 0.0) || !std::isfinite(prior.sd))
-    throw InvalidOption(fmt::format("the hyperprior of {} needs {} and a positive sd, found {} and {}", name,
-                                    positive ? "a positive median" : "a median between -1 and 1", prior.median,
-                                    prior.sd));
+  const char* accepted = scale == ParameterScale::logarithm      ? "a positive median"
+                         : scale == ParameterScale::inverse_tanh ? "a median between -1 and 1"
+                                                                 : "a finite median";
+  if (!is_inside(scale, prior.median) || !(prior.sd > 0.0) || !std::isfinite(prior.sd))
+    throw InvalidOption(fmt::format("the hyperprior of {} needs {} and a positive sd, found {} and {}", name, accepted,
+                                    prior.median, prior.sd));
 }
 
 }  // namespace
@@ -81,9 +94,7 @@ std::vector<FreeParameter> free_parameters(const Model& model, const LearnOption
     // The scale of coefficients' priors is learned under a hyperprior alone; numbers that are data never are.
     const bool under_hyperprior = prior != hyperpriors.end() && !p.name.starts_with("sites[");
     if ((!p.learnable && !under_hyperprior) || fixed.contains(p.name)) continue;
-    Bounds range = own != bounds.end()                    ? own->second
-                   : p.scale == ParameterScale::logarithm ? options.default_bounds
-                                                          : Bounds{-largest_correlation, largest_correlation};
+    Bounds range = own != bounds.end() ? own->second : usual_bounds(p.scale, options);
     if (own == bounds.end()) {
       if (has_unit && p.name.ends_with(".signal_sd")) range.upper = largest_signal;
       // What a difference of neighbours may be depends on how many there are.

@@ -159,10 +159,7 @@ Vector Prediction::log_density(const Vector& y) const {
 
 Vector Prediction::class_log_density(const Vector& y) const {
   const Sites at_y = response().with(y, {});  // Checks the labels.
-  const Matrix probability = class_probabilities().probability;
-  Vector out(points());
-  for (Index i = 0; i < points(); ++i) out(i) = std::log(std::max(probability(i, static_cast<Index>(y(i))), 0.0));
-  return out;
+  return class_probabilities().log_density(y);
 }
 
 Matrix Prediction::response_samples(int draws, std::uint64_t seed) const {

@@ -117,7 +117,9 @@ Vector mixture_log_density(const std::vector<Prediction>& parts, const Vector& w
 LeaveOneOut mixture_left_out(const std::vector<const LeaveOneOut*>& parts, const Vector& weights) {
   const Index rows = parts.front()->log_density.size();
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
-  LeaveOneOut out{{Vector::Constant(rows, none), Vector::Constant(rows, none)}, Vector::Constant(rows, none)};
+  const Index values = parts.front()->latent.mean.size();
+  const Index width = values / rows;
+  LeaveOneOut out{{Vector::Constant(values, none), Vector::Constant(values, none)}, Vector::Constant(rows, none)};
   std::vector<const LeaveOneOut*> heavy;
   std::vector<double> log_weights;
   for (std::size_t k = 0; k < parts.size(); ++k)
@@ -134,16 +136,18 @@ LeaveOneOut mixture_left_out(const std::vector<const LeaveOneOut*>& parts, const
     shares = (shares.array() - largest).exp();
     const double total = shares.sum();
     out.log_density(n) = -largest - std::log(total);
-    double mean = 0.0;
-    for (Index k = 0; k < shares.size(); ++k)
-      mean += shares(k) / total * heavy[static_cast<std::size_t>(k)]->latent.mean(n);
-    double variance = 0.0;
-    for (Index k = 0; k < shares.size(); ++k) {
-      const Marginals& part = heavy[static_cast<std::size_t>(k)]->latent;
-      variance += shares(k) / total * (part.variance(n) + (part.mean(n) - mean) * (part.mean(n) - mean));
+    for (Index i = n * width; i < (n + 1) * width; ++i) {
+      double mean = 0.0;
+      for (Index k = 0; k < shares.size(); ++k)
+        mean += shares(k) / total * heavy[static_cast<std::size_t>(k)]->latent.mean(i);
+      double variance = 0.0;
+      for (Index k = 0; k < shares.size(); ++k) {
+        const Marginals& part = heavy[static_cast<std::size_t>(k)]->latent;
+        variance += shares(k) / total * (part.variance(i) + (part.mean(i) - mean) * (part.mean(i) - mean));
+      }
+      out.latent.mean(i) = mean;
+      out.latent.variance(i) = variance;
     }
-    out.latent.mean(n) = mean;
-    out.latent.variance(n) = variance;
   }
   return out;
 }
@@ -153,11 +157,22 @@ Matrix mixture_samples(const std::vector<Prediction>& parts, const Vector& weigh
   double sum = 0.0;
   for (Index k = 0; k < weights.size(); ++k) cumulative(k) = sum += weights(k);
   Random random(seed);
-  Matrix out(parts.front().latent_mean().size(), draws);
+  const auto draw_part = [&] {
+    const auto place = std::upper_bound(cumulative.begin(), cumulative.end() - 1, sum * random.uniform());
+    return static_cast<std::size_t>(place - cumulative.begin());
+  };
+  Matrix out(parts.front().points(), draws);
+  if (parts.front().latents() > 1) {
+    // Draws of every part, of which each point takes one.
+    std::vector<Matrix> all;
+    for (const Prediction& part : parts) all.push_back(part.response_samples(draws, random.bits()));
+    for (int d = 0; d < draws; ++d)
+      for (Index i = 0; i < out.rows(); ++i) out(i, d) = all[draw_part()](i, d);
+    return out;
+  }
   for (int d = 0; d < draws; ++d)
     for (Index i = 0; i < out.rows(); ++i) {
-      const auto place = std::upper_bound(cumulative.begin(), cumulative.end() - 1, sum * random.uniform());
-      const Prediction& part = parts[static_cast<std::size_t>(place - cumulative.begin())];
+      const Prediction& part = parts[draw_part()];
       const double eta = part.latent_mean()(i) + std::sqrt(part.latent_variance()(i)) * random.normal();
       double y = 0.0;
       part.likelihood()->response_sample(i, ConstSpan(&eta, 1), random, Span(&y, 1));

@@ -184,7 +184,8 @@ FixedEffects fixed_effects(const AdditiveParts& parts, Settings& settings) {
   fixed.scaled.assign(static_cast<std::size_t>(fixed.size()), true);
   fixed.scale = settings.number("prior.scale").value_or(default_scale);
   if (lead == 1) {
-    fixed.mean(0) = best_constant(parts.sites, parts.offset, parts.weights);
+    // Classes have an intercept each, and none of them is before the others.
+    if (parts.sites->width() == 1) fixed.mean(0) = best_constant(parts.sites, parts.offset, parts.weights);
     fixed.sd(0) = intercept_width * parts.response_scale;
     fixed.scaled.front() = false;
   }

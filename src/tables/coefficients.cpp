@@ -81,7 +81,9 @@ bool has_ratio(const std::string& likelihood) {
 }
 
 bool is_linear(const Prior& prior, const TableCoding& coding) {
-  if (std::holds_alternative<Isotropic>(prior) || std::holds_alternative<NoGaussian>(prior)) return true;
+  if (std::holds_alternative<Isotropic>(prior) || std::holds_alternative<NoGaussian>(prior) ||
+      std::holds_alternative<Diagonal>(prior))
+    return true;
   return std::holds_alternative<Additive>(prior) &&
          (coding.intercept || !coding.fixed.empty() || coding.features.is_sparse);
 }
@@ -139,36 +141,58 @@ std::vector<GroupEffects> group_effects(const Model& model, const Marginals& wei
 
 Marginals latent_of(const Prediction& predicted) { return {predicted.latent_mean(), predicted.latent_variance()}; }
 
+/// Mean and variance of rows of the weights.
+using RowMoments = std::function<Marginals(const Design&)>;
+
+/// The coefficients of a model; those of several latents one class after the other.
+std::vector<Coefficient> every_class(const Model& model, const TableCoding& coding,
+                                     const std::vector<RowMoments>& predictions, const Vector& weights, double level) {
+  const ColumnScales columns = columns_of(model.prior, coding);
+  const Index classes = model.latents.count;
+  std::vector<Coefficient> out;
+  for (Index c = 0; c < classes; ++c) {
+    std::vector<Marginals> parts;
+    for (const RowMoments& predict : predictions) {
+      const auto of_class = [&](const Design& rows) {
+        const Marginals all = predict(rows);
+        const auto places = Eigen::seqN(c, all.mean.size() / classes, classes);
+        return Marginals{all.mean(places), all.variance(places)};
+      };
+      parts.push_back(moments(columns, coding.intercept, model.dimension(), of_class));
+    }
+    for (Coefficient& coefficient : summarise(columns, parts, weights, *model.sites.front(), coding.intercept, level)) {
+      if (classes > 1) coefficient.name += fmt::format(" [{}]", coding.target.classes[static_cast<std::size_t>(c)]);
+      out.push_back(std::move(coefficient));
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<Coefficient> coefficients(const Posterior& posterior, const TableCoding& coding, double level) {
   check_level(level);
   const Model& model = posterior.model();
   if (!is_linear(model.prior, coding)) return {};
-  const ColumnScales columns = columns_of(model.prior, coding);
   const auto predict = [&](const Design& rows) {
     return rows.is_identity() ? posterior.weights() : latent_of(posterior.predict(PredictionPoints{.design = rows}));
   };
-  return summarise(columns, {moments(columns, coding.intercept, model.dimension(), predict)}, one(1.0),
-                   *model.sites.front(), coding.intercept, level);
+  return every_class(model, coding, {predict}, one(1.0), level);
 }
 
 std::vector<Coefficient> coefficients(const Integrated& integrated, const TableCoding& coding, double level) {
   check_level(level);
   const Model& model = integrated.model;
   if (!is_linear(model.prior, coding)) return {};
-  const ColumnScales columns = columns_of(model.prior, coding);
-  std::vector<Marginals> parts;
+  std::vector<RowMoments> parts;
   Vector weights(static_cast<Index>(integrated.points.size()));
   for (const IntegrationPoint& point : integrated.points) {
-    const Predictor predictor(point.gaussian.fitted);
-    const auto predict = [&](const Design& rows) {
-      return latent_of(predictor.predict(PredictionPoints{.design = rows}));
-    };
     weights(static_cast<Index>(parts.size())) = point.gaussian.weight;
-    parts.push_back(moments(columns, coding.intercept, model.dimension(), predict));
+    parts.emplace_back([predictor = Predictor(point.gaussian.fitted)](const Design& rows) {
+      return latent_of(predictor.predict(PredictionPoints{.design = rows}));
+    });
   }
-  return summarise(columns, parts, weights, *model.sites.front(), coding.intercept, level);
+  return every_class(model, coding, parts, weights, level);
 }
 
 std::vector<GroupEffects> group_effects(const Posterior& posterior, const TableCoding& coding) {

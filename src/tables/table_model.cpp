@@ -37,6 +37,22 @@ const LikelihoodInfo& likelihood_of(const TableModelOptions& options) {
                                   suggestion(options.likelihood, names), fmt::join(names, ", ")));
 }
 
+bool is_of_labels(const LikelihoodInfo& likelihood) { return likelihood.traits.response == ResponseKind::label; }
+
+/// How the functions of classes are related, by name.
+LatentModel latent_model_of(const TableModelOptions& options) {
+  if (options.latent_covariance.empty()) return LatentModel::identity;
+  std::vector<std::string> names;
+  for (const LatentModel model : {LatentModel::identity, LatentModel::diagonal, LatentModel::centred_diagonal,
+                                  LatentModel::centred, LatentModel::full}) {
+    if (options.latent_covariance == name_of(model)) return model;
+    names.emplace_back(name_of(model));
+  }
+  throw InvalidOption(fmt::format("{}: unknown model \"{}\"{}; accepted: {}",
+                                  option_name("latent_covariance", options.spelling), options.latent_covariance,
+                                  suggestion(options.latent_covariance, names), fmt::join(names, ", ")));
+}
+
 /// The option that names the column of an argument: "--exposure" on the command line.
 std::string column_option(const std::string& argument, Spelling spelling) {
   return spelling == Spelling::command_line ? option_name(argument, spelling)
@@ -92,13 +108,16 @@ class Builder {
     code_features();
     observe_responses();
     out_.model.offset = row_offset(out_.coding, table_);
-    if (is_additive()) {
+    if (is_of_labels(likelihood_) && is_additive()) {
+      build_linear_classes();
+    } else if (is_additive()) {
       build_additive();
     } else if (terms_.kernel) {
       out_.model.prior = process();
     } else {
       build_linear();
     }
+    if (is_of_labels(likelihood_)) set_latent_covariance();
     settings_.refuse_open(out_.model);
     out_.model.validate();
     return std::move(out_);
@@ -347,7 +366,7 @@ class Builder {
 
   void observe_responses() {
     TargetCoding& target = out_.coding.target;
-    target = make_target_coding(table_, terms_.target, likelihood_.traits.response);
+    target = make_target_coding(table_, terms_.target, likelihood_.traits.response, options_.classes);
     if (!target.note.empty()) out_.notes.push_back(target.note);
     responses_ = target.encode(table_);
     if (!table_.is_sparse) check_sizes(responses_, {terms_.target}, table_);
@@ -360,6 +379,11 @@ class Builder {
     }
     warn_of_events();
     site_arguments_ = row_arguments(out_.coding, table_, true);
+    if (is_of_labels(likelihood_)) {
+      out_.model.latents.count = static_cast<Index>(target.classes.size());
+      out_.model.latents.model = latent_model_of(options_);
+      site_arguments_["classes"] = one(static_cast<double>(target.classes.size()));
+    }
     std::vector<std::string> defaults;
     for (const SiteArgumentInfo& info : likelihood_.arguments) {
       const std::string parameter = "likelihood." + info.name;
@@ -513,18 +537,66 @@ class Builder {
         sd, setting_name("prior.variance", options_.spelling), usual * usual / length, usual));
   }
 
+  [[nodiscard]] AdditiveParts additive_parts() const {
+    return {.options = options_,
+            .coding = out_.coding,
+            .table = table_,
+            .sites = out_.model.sites.front(),
+            .offset = out_.model.offset,
+            .weights = out_.model.weights,
+            .response_scale = response_scale()};
+  }
+
+  /// Coefficients of one linear function a class, with the priors that one function would have.
+  void build_linear_classes() {
+    if (!terms_.groups.empty() || terms_.kernel)
+      throw InvalidOption(
+          fmt::format("{}: a model of several classes has a process or coefficients, not {}", likelihood_.traits.name,
+                      !terms_.groups.empty() ? "effects of groups"
+                      : terms_.fixed.empty() ? "an intercept beside a process; begin the formula with 0 +"
+                                             : "both"));
+    out_.coding.centres = column_centres(out_.coding, table_, out_.model.weights);
+    const FixedEffects fixed = fixed_effects(additive_parts(), settings_);
+    require_positive("prior.scale", fixed.scale);
+    if (table_.is_sparse) {
+      put_rows(out_.coding, table_, out_.model.design);
+      note_wide_prior(fixed);
+    } else {
+      out_.model.design = additive_rows(out_.coding, table_, Groups::known);
+    }
+    Diagonal prior{.mean = fixed.mean, .variance = Vector(fixed.size())};
+    for (Index j = 0; j < fixed.size(); ++j) prior.variance(j) = fixed.variance(j);
+    out_.model.prior = std::move(prior);
+  }
+
+  /// Parameters of the covariance of the functions that options set: one number, or one for each entry.
+  void set_latent_covariance() {
+    const std::vector<Parameter> all = out_.model.parameters();
+    std::map<std::string, double, std::less<>> values;
+    settings_.offer([&](const ParameterSetting& setting) {
+      if (!setting.name.starts_with("prior.latent_covariance.")) return false;
+      std::vector<std::string> names;
+      for (const Parameter& parameter : all)
+        if (parameter.name == setting.name ||
+            (parameter.name.starts_with(setting.name) && parameter.name[setting.name.size()] == '['))
+          names.push_back(parameter.name);
+      if (names.empty()) return false;
+      const std::vector<double> numbers = settings_.numbers(setting);
+      if (numbers.size() != 1 && numbers.size() != names.size())
+        throw InvalidOption(fmt::format("{}: found {} numbers for {} parameters",
+                                        setting_name(setting.name, options_.spelling), numbers.size(), names.size()));
+      for (std::size_t i = 0; i < names.size(); ++i) values[names[i]] = numbers[numbers.size() == 1 ? 0 : i];
+      return true;
+    });
+    if (!values.empty()) out_.model = out_.model.with_parameters(values);
+  }
+
   /// Coefficients with priors on the scale of the data, effects of groups, and a process where kernels ask for one.
   void build_additive() {
     if (has_intercept() && options_.mean != 0.0)
       throw InvalidOption(fmt::format("{}: the model has an intercept", name("mean")));
     Additive prior;
-    const AdditiveParts parts{.options = options_,
-                              .coding = out_.coding,
-                              .table = table_,
-                              .sites = out_.model.sites.front(),
-                              .offset = out_.model.offset,
-                              .weights = out_.model.weights,
-                              .response_scale = response_scale()};
+    const AdditiveParts parts = additive_parts();
     out_.coding.centres = column_centres(out_.coding, table_, out_.model.weights);
     prior.fixed = fixed_effects(parts, settings_);
     std::string defaults;
@@ -659,6 +731,22 @@ void TableModelOptions::check() const {
                                       column_option(censoring->name, spelling)));
     }
   }
+  if (is_of_labels(info)) {
+    static_cast<void>(latent_model_of(*this));
+    const char* const without = prior == "laplace"       ? "prior laplace"
+                                : !random.empty()        ? "random"
+                                : !offset_column.empty() ? "offset"
+                                                         : nullptr;
+    if (without != nullptr)
+      throw InvalidOption(fmt::format("{}: models of several classes ({}) do not have it yet{}", name(without),
+                                      info.traits.name,
+                                      offset_column.empty() ? "" : "; what all classes share changes nothing"));
+  } else if (!classes.empty() || !latent_covariance.empty()) {
+    throw InvalidOption(fmt::format(
+        "{}: the likelihood {} has one latent function a row; several classes are for multinomial-logit and "
+        "multinomial-probit",
+        name(classes.empty() ? "latent_covariance" : "classes"), info.traits.name));
+  }
   check_kept(keep, name("keep"));
   for (const auto& [argument, column] : argument_columns) {
     const SiteArgumentInfo* found = info.find(argument);
@@ -702,6 +790,12 @@ TableCoding plain_coding(const Model& model, Spelling spelling) {
   if (coding.target.kind == ResponseKind::sign) {
     coding.target.negative = "-1";
     coding.target.positive = "1";
+  }
+  for (Index c = 0; coding.target.kind == ResponseKind::label && c < block.width(); ++c)
+    coding.target.classes.push_back(std::to_string(c));
+  if (model.latents.count > 1 && model.offset.size() > 0) {
+    throw InvalidOption(
+        fmt::format("{}: an offset of several latents a row, which a saved model cannot ask of new tables", save));
   }
   for (const SiteParameter& parameter : block.parameters()) {
     if (parameter.values.size() <= 1) continue;

@@ -103,6 +103,59 @@ std::vector<Column> kept_columns(const TableCoding& coding, const std::vector<st
   return kept;
 }
 
+/// Whether a name is other than a number as it would be written.
+bool is_no_number(const std::string& name) {
+  const Cell cell = parse_cell(name);
+  return cell.kind != CellKind::number || number_text(cell.value) != name;
+}
+
+void check_names(const std::vector<Column>& columns) {
+  std::set<std::string_view> names;
+  for (const Column& column : columns) {
+    if (!names.insert(column.name).second) {
+      throw InvalidOption(fmt::format(
+          "two columns of the predictions would be named {}; rename that of the table, or keep it out", column.name));
+    }
+  }
+}
+
+/// The columns of several classes.
+void add_class_columns(const TablePrediction& predicted, const PredictionColumns& wanted,
+                       std::vector<Column>& columns) {
+  const Prediction& prediction = predicted.prediction;
+  const TargetCoding& target = predicted.target;
+  if (wanted.interval || !wanted.quantiles.empty()) {
+    throw InvalidOption(
+        fmt::format("{}: classes have no order; predictions of several have a probability each, and no {}",
+                    prediction.likelihood()->traits().name, wanted.interval ? "interval" : "quantiles"));
+  }
+  const auto add = [&](const char* what, const auto& values) {
+    for (Index c = 0; c < values.cols(); ++c) {
+      columns.push_back(
+          numeric_column(fmt::format("{}_{}", what, target.classes[static_cast<std::size_t>(c)]), values.col(c)));
+    }
+  };
+  const Index latents = prediction.latents();
+  const auto by_class = [&](const Vector& stacked) {
+    return Matrix(stacked.reshaped(latents, prediction.points()).transpose());
+  };
+  add("latent_mean", by_class(prediction.latent_mean()));
+  add("latent_variance", by_class(prediction.latent_variance()));
+  const ClassProbabilities found = prediction.class_probabilities(wanted.probability);
+  add("probability", found.probability);
+  std::vector<std::string> labels;
+  for (Index t = 0; t < prediction.points(); ++t)
+    labels.push_back(target.label(static_cast<double>(found.likeliest(t))));
+  columns.push_back(text_column("label", std::move(labels)));
+  if (wanted.samples == 0) return;
+  const Matrix draws = prediction.response_samples(wanted.samples, wanted.seed);
+  for (Index j = 0; j < draws.cols(); ++j) {
+    std::vector<std::string> drawn;
+    for (Index t = 0; t < draws.rows(); ++t) drawn.push_back(target.label(draws(t, j)));
+    columns.push_back(text_column(fmt::format("sample_{}", j + 1), std::move(drawn)));
+  }
+}
+
 }  // namespace
 
 TableOptions reading_options(const TableCoding& coding, const std::vector<std::string>& keep) {
@@ -115,11 +168,13 @@ TableOptions reading_options(const TableCoding& coding, const std::vector<std::s
     for (const FeatureColumn& column : term.columns) keep_text(column);
   // A group of texts stays one in a table where all that is left of it looks like numbers.
   for (const GroupCoding& group : coding.groups) {
-    const bool texts = std::any_of(group.levels.begin(), group.levels.end(), [](const std::string& level) {
-      const Cell cell = parse_cell(level);
-      return cell.kind != CellKind::number || number_text(cell.value) != level;
-    });
+    const bool texts = std::any_of(group.levels.begin(), group.levels.end(), is_no_number);
     if (group.group.size() == 1 && texts) options.text_columns.push_back(group.group.front());
+  }
+  // So do the names of classes: 01 is not 1.
+  if (std::any_of(coding.target.classes.begin(), coding.target.classes.end(), is_no_number) &&
+      !coding.target.column.empty()) {
+    options.verbatim_columns.push_back(coding.target.column);
   }
   if (coding.features.is_sparse) {
     options.features = coding.features.sparse_features;
@@ -169,6 +224,11 @@ std::vector<Column> TablePrediction::columns(const PredictionColumns& wanted) co
     for (std::size_t i = 0; i < rows.size(); ++i) numbers[static_cast<Index>(i)] = static_cast<double>(rows[i] + 1);
     add("row", std::move(numbers));
   }
+  if (target.kind == ResponseKind::label) {
+    add_class_columns(*this, wanted, columns);
+    check_names(columns);
+    return columns;
+  }
   add("latent_mean", prediction.latent_mean());
   add("latent_variance", prediction.latent_variance());
   add("mean", prediction.response_mean());
@@ -189,13 +249,7 @@ std::vector<Column> TablePrediction::columns(const PredictionColumns& wanted) co
     const Matrix draws = prediction.response_samples(wanted.samples, wanted.seed);
     for (Index j = 0; j < draws.cols(); ++j) add(fmt::format("sample_{}", j + 1), draws.col(j));
   }
-  std::set<std::string_view> names;
-  for (const Column& column : columns) {
-    if (!names.insert(column.name).second) {
-      throw InvalidOption(fmt::format(
-          "two columns of the predictions would be named {}; rename that of the table, or keep it out", column.name));
-    }
-  }
+  check_names(columns);
   return columns;
 }
 

@@ -9,7 +9,8 @@ from tool import ToolTest
 
 ROWS, NEW = 12, 5
 RESPONSES = {"numbers": lambda draw: draw.gauss(0, 1), "two classes": lambda draw: draw.choice((-1, 1)),
-             "counts 0, 1, 2, ...": lambda draw: draw.randrange(4), "positive numbers": lambda draw: draw.expovariate(1)}
+             "counts 0, 1, 2, ...": lambda draw: draw.randrange(4), "positive numbers": lambda draw: draw.expovariate(1),
+             "classes": lambda draw: draw.randrange(3)}
 FAMILIES = ("diagonal", "banded:2", "chevron:2", "subspace:2", "factor:2", "full")
 
 
@@ -39,8 +40,10 @@ class SavedModels(ToolTest):
         self.assertIn(done.returncode, (0, 2), done.stderr)
         fitted = json.loads(done.stdout)["prediction"]
         loaded = self.result("predict", "--model", "m.gsm", "--data", "n.csv")
-        for name in ("latent_mean", "latent_variance", "mean", "variance"):
-            for a, b in zip(fitted[name], loaded[name]):
+        classes = "classes" in loaded
+        for name in ("latent_mean", "latent_variance", *(("probability",) if classes else ("mean", "variance"))):
+            rows = zip(fitted[name], loaded[name])
+            for a, b in [pair for one, other in rows for pair in zip(one, other)] if classes else rows:
                 if a is not None and b is not None:
                     self.assertTrue(math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9), (name, a, b))
 
@@ -67,7 +70,8 @@ class SavedModels(ToolTest):
                 if parameter["required"]:
                     sites[parameter["name"]] = 4 if parameter["name"] == "trials" else 0.8
             with self.subTest(likelihood=known["name"]):
-                self.compare(parts, where, new, sites, known["methods"][0])
+                prior = {**parts["prior"], "latents": 3} if known["response"] == "classes" else parts["prior"]
+                self.compare({**parts, "prior": prior}, where, new, sites, known["methods"][0])
 
 
 if __name__ == "__main__":

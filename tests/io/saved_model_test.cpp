@@ -1,5 +1,6 @@
 #include "gaussmith/errors.hpp"
 #include "gaussmith/files.hpp"
+#include "io/checksum.hpp"
 
 #include <gtest/gtest.h>
 
@@ -317,6 +318,65 @@ TEST(SavedModelFile, RemembersEventsAndColumnsToKeep) {
   EXPECT_EQ(read.coding.keep, saved.coding.keep);
   saved.coding.inverted_arguments = {"exposure"};
   EXPECT_NE(complaint(format_saved_model(saved)).find("inverted_arguments"), std::string::npos);
+}
+
+/// Three classes; `prior` is a gp at these inputs with any of the fields of several latents.
+SavedModel class_model(const std::string& fields, const std::string& kernel = R"("kernel": {"type": "se"})") {
+  const Problem problem =
+      parse_problem(R"({"format": "gaussmith-problem/1", "prior": {"type": "gp", "inputs": [[0.1], [0.7], [1.3]], )" +
+                        kernel + R"(, "latents": 3)" + fields +
+                        R"(}, "sites": [{"type": "multinomial-logit", "y": [0, 2, 1]}]})",
+                    "p.json");
+  SavedModel saved = saved_from(problem, {}, 1);
+  saved.coding.target.kind = ResponseKind::label;
+  saved.coding.target.classes = {"a", "b, \"c\"", "d"};
+  return saved;
+}
+
+/// The payload behind a correct first line.
+std::string with_header(const std::string& payload) {
+  return "gaussmith-model/1 " + checksum_hex(payload) + " " + std::to_string(payload.size()) + "\n" + payload;
+}
+
+TEST(SavedModelFile, SeveralLatentsComeBackAsTheyWere) {
+  const std::string own = R"("kernels": [{"type": "se"}, {"type": "matern32"}, {"type": "linear"}])";
+  for (const SavedModel& model :
+       {class_model(""), class_model(R"(, "mean": [1, 0, -1])"), class_model("", own),
+        class_model(R"(, "latent_covariance": [[2, 0.5, 0], [0.5, 1, 0], [0, 0, 1]])"),
+        class_model(R"(, "latent_covariance": {"model": "diagonal", "weight": [1, 2, 3]})"),
+        class_model(R"(, "latent_covariance": {"model": "full", "factor": [[1], [0.4, 1.5], [-0.6, 0.2, 0.8]]})")}) {
+    const std::string text = format_saved_model(model);
+    const SavedModel read = parse_saved_model(text, "m.gsm");
+    EXPECT_EQ(format_saved_model(read), text);
+    EXPECT_EQ(read.coding.target.classes, model.coding.target.classes);
+    EXPECT_EQ(read.fitted.latents.covariance(), model.fitted.latents.covariance());
+    const PredictionPoints points{.inputs = Matrix{{0.4}, {2.0}}};
+    const Prediction before = Predictor(model.fitted).predict(points);
+    const Prediction after = Predictor(read.fitted).predict(points);
+    EXPECT_EQ(before.latent_mean(), after.latent_mean());
+    EXPECT_EQ(before.latent_covariance(), after.latent_covariance());
+  }
+}
+
+TEST(SavedModelFile, RefusesLatentsThatDoNotFit) {
+  const auto changed = [](const std::string& from, const std::string& to) {
+    const std::string text = format_saved_model(class_model(""));
+    std::string payload = text.substr(text.find('\n') + 1);
+    const auto at = payload.find(from);
+    EXPECT_NE(at, std::string::npos) << payload;
+    payload.replace(at, from.size(), to);
+    return complaint(with_header(payload));
+  };
+  EXPECT_NE(changed(R"("latents":3)", R"("latents":2)").find("3 numbers"), std::string::npos)
+      << changed(R"("latents":3)", R"("latents":2)");
+  EXPECT_NE(changed(R"("classes":3)", R"("classes":4)").find("4 latents"), std::string::npos);
+  EXPECT_NE(changed(R"("classes":3)", R"("classes":1e300)").find("classes"), std::string::npos);
+  EXPECT_NE(changed(R"(,"d"])", "]").find("2 classes"), std::string::npos);
+  EXPECT_NE(changed(R"(,"d"])", R"(,"a"])").find("different names"), std::string::npos);
+  EXPECT_NE(changed(R"("kind":"label")", R"("kind":"real")").find("classes"), std::string::npos);
+  SavedModel unnamed = class_model("");
+  unnamed.coding.target.classes.clear();
+  EXPECT_THROW((void)format_saved_model(unnamed), InvalidModel);
 }
 
 }  // namespace

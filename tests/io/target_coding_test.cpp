@@ -109,5 +109,53 @@ TEST(TargetCoding, LabelsOfSparseTables) {
                                       {"t.svm, line 3", "0 is not positive"}));
 }
 
+TEST(TargetCoding, ClassesOfTextAreInByteOrder) {
+  const Table table = column_y({"b", "a", "B", "b", "a"});
+  const TargetCoding target = make_target_coding(table, "y", ResponseKind::label);
+  EXPECT_EQ(target.classes, (std::vector<std::string>{"B", "a", "b"}));
+  EXPECT_EQ(target.encode(table), Vector({{2.0, 1.0, 0.0, 2.0, 1.0}}));
+  EXPECT_EQ(target.label(2.0), "b");
+  EXPECT_EQ(target.note, "labels of \"y\": B -> 0, a -> 1, b -> 2");
+}
+
+TEST(TargetCoding, ClassesOfIntegersAscend) {
+  const Table table = column_y({"10", "2", "-1", "10.0"});
+  const TargetCoding target = make_target_coding(table, "y", ResponseKind::label);
+  EXPECT_EQ(target.classes, (std::vector<std::string>{"-1", "2", "10"}));
+  EXPECT_EQ(target.encode(table), Vector({{2.0, 1.0, 0.0, 2.0}}));
+}
+
+TEST(TargetCoding, ClassesCanBeGiven) {
+  const Table table = column_y({"b", "a", "b"});
+  const TargetCoding target = make_target_coding(table, "y", ResponseKind::label, {"c", "b", "a"});
+  EXPECT_EQ(target.classes, (std::vector<std::string>{"c", "b", "a"}));
+  EXPECT_EQ(target.encode(table), Vector({{1.0, 2.0, 1.0}}));
+  // One label alone is enough where others are named.
+  EXPECT_EQ(make_target_coding(column_y({"a", "a"}), "y", ResponseKind::label, {"b", "a"}).classes.size(), 2U);
+}
+
+TEST(TargetCoding, ClassesThatAreRefused) {
+  const auto given = [](const std::vector<std::string>& cells, const std::vector<std::string>& classes) {
+    return [table = column_y(cells), classes] { return make_target_coding(table, "y", ResponseKind::label, classes); };
+  };
+  EXPECT_TRUE(fails_with<InvalidFile>(coding({"1", "2.5", "1"}, ResponseKind::label), {"t.csv, line 3"}));
+  EXPECT_TRUE(fails_with<InvalidFile>(coding({"1", "2.5", "1"}, ResponseKind::label), {"2.5 is not a label"}));
+  EXPECT_TRUE(fails_with<InvalidFile>(coding({"a", "a"}, ResponseKind::label), {"all 2 labels up to here are a"}));
+  EXPECT_TRUE(fails_with<InvalidFile>(coding({"a", "b", "c"}, ResponseKind::label), {"each of the 3 rows"}));
+  EXPECT_TRUE(fails_with<InvalidFile>(given({"a", "b", "a", "d"}, {"a", "b", "c"}), {"t.csv, line 5"}));
+  EXPECT_TRUE(fails_with<InvalidFile>(given({"a", "b", "a", "d"}, {"a", "b", "c"}), {"the labels are a, b, c"}));
+  EXPECT_TRUE(fails_with<InvalidOption>(given({"a", "b", "a"}, {"a", "b", "a"}), {"named twice"}));
+  EXPECT_TRUE(fails_with<InvalidOption>(given({"a", "a"}, {"a"}), {"two names or more"}));
+  EXPECT_TRUE(fails_with<InvalidFile>(coding({"a", "", "b"}, ResponseKind::label), {"line 3"}));
+  const TargetCoding target = make_target_coding(column_y({"a", "b", "a"}), "y", ResponseKind::label);
+  EXPECT_TRUE(fails_with<InvalidFile>([&] { return target.encode(column_y({"a", "x"})); }, {"\"x\" is unknown"}));
+}
+
+TEST(TargetCoding, MoreThanTwoSignsNameTheOtherLikelihoods) {
+  EXPECT_TRUE(fails_with<InvalidFile>(coding({"a", "b", "c"}, ResponseKind::sign), {"found 3: a, b, c"}));
+  EXPECT_TRUE(fails_with<InvalidFile>(coding({"a", "b", "c"}, ResponseKind::sign), {"multinomial-logit"}));
+  EXPECT_TRUE(fails_with<InvalidFile>(coding({"a", "b", "c"}, ResponseKind::sign), {"multinomial-probit"}));
+}
+
 }  // namespace
 }  // namespace gaussmith

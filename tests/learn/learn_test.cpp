@@ -6,7 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -314,6 +316,44 @@ TEST(Maximise, ReachesACornerOfTheBoxAndSurvivesFailures) {
                                  {.max_evaluations = 200, .tolerance = 1e-6});
   EXPECT_EQ(found.status, Status::converged) << found.message;
   EXPECT_NEAR(found.value, -4.0, 1e-9);
+}
+
+/// Three classes of six rows; `factor` entries below the diagonal may have either sign.
+Model related_functions() {
+  const Matrix inputs{{-1.0}, {-0.4}, {0.0}, {0.3}, {0.9}, {1.5}};
+  return {.prior = GaussianProcess{.inputs = inputs, .kernel = make_kernel("se", {{"lengthscale", {0.8}}})},
+          .sites = {observe("multinomial-logit", Vector{{0.0, 0.0, 1.0, 1.0, 2.0, 2.0}}, {{"classes", one(3.0)}})},
+          .latents = {.count = 3, .model = LatentModel::full}};
+}
+
+TEST(Learn, EntriesOfAFactorMayBeNegative) {
+  const std::string entry = "prior.latent_covariance.factor[1][0]";
+  const auto free = free_parameters(
+      related_functions(), {.bounds = {{entry, {-0.5, 2.0}}}, .hyperpriors = {{entry, {.median = -0.25, .sd = 0.5}}}});
+  const auto found = std::find_if(free.begin(), free.end(), [&](const auto& f) { return f.name == entry; });
+  ASSERT_NE(found, free.end());
+  EXPECT_EQ(found->scale, ParameterScale::itself);
+  EXPECT_EQ(found->initial, 0.0);
+  EXPECT_EQ(found->lower, -0.5);
+  EXPECT_EQ(found->upper, 2.0);
+  EXPECT_EQ(found->z_of(0.25), 1.0);
+  EXPECT_THROW((void)free_parameters(related_functions(), {.bounds = {{entry, {1.0, -1.0}}}}), InvalidOption);
+  const double infinite = std::numeric_limits<double>::infinity();
+  EXPECT_THROW((void)free_parameters(related_functions(), {.bounds = {{entry, {0.0, infinite}}}}), InvalidOption);
+  EXPECT_THROW((void)free_parameters(related_functions(), {.hyperpriors = {{entry, {.median = infinite, .sd = 1.0}}}}),
+               InvalidOption);
+}
+
+TEST(Learn, RelatedFunctionsUnderWeakHyperpriors) {
+  const Model model = related_functions();
+  const Learned learned = learn(model, Laplace{}, {.hyperpriors = weak_hyperpriors(model)});
+  EXPECT_EQ(learned.report.status, Status::converged) << learned.report.message;
+  EXPECT_GT(learned.report.objective, learned.report.initial_objective);
+  for (const LearnedParameter& parameter : learned.report.parameters)
+    if (!parameter.fixed) {
+      EXPECT_TRUE(parameter.standard_error) << parameter.name;
+      EXPECT_FALSE(parameter.at_bound) << parameter.name;
+    }
 }
 
 }  // namespace

@@ -95,5 +95,27 @@ TEST(RowTotals, SumAndItsStandardError) {
   EXPECT_EQ(row_total({}).total, 0.0);
 }
 
+TEST(Scores, SeveralClassesByHand) {
+  // Without latent variance the probabilities are the softmax of the means.
+  const Vector p{{0.7, 0.2, 0.1, 0.3, 0.3, 0.4, 0.25, 0.5, 0.25}};
+  const Vector y{{0.0, 1.0, 1.0}};
+  const Sites sites = observe("multinomial-logit", y, {{"classes", one(3.0)}});
+  const Prediction prediction({p.array().log(), Vector::Zero(9), Vector::Zero(27)}, sites);
+  Scores scores = score(prediction, y, {.tolerance = 1e-9});
+  EXPECT_EQ(scores.rows, 3);
+  EXPECT_EQ(scores.errors, 1);
+  EXPECT_NEAR(scores.mean_log_density, (std::log(0.7) + std::log(0.3) + std::log(0.5)) / 3.0, 1e-7);
+  const double brier = 0.3 * 0.3 + 0.2 * 0.2 + 0.1 * 0.1 + 0.3 * 0.3 + 0.7 * 0.7 + 0.4 * 0.4 + 2.0 * 0.25 * 0.25 + 0.25;
+  EXPECT_NEAR(*scores.brier, brier / 3.0, 1e-7);
+  // Winning classes: 0.7 right, 0.4 wrong, 0.5 right, in bins of their own.
+  EXPECT_NEAR(*scores.calibration_error, (0.3 + 0.4 + 0.5) / 3.0, 1e-7);
+  EXPECT_EQ(scores.confusion, Matrix({{1.0, 0.0, 0.0}, {0.0, 1.0, 1.0}, {0.0, 0.0, 0.0}}));
+  EXPECT_FALSE(scores.mean_log_density_lower || scores.mean_variance);
+  // With no variance the bound is the log probability itself.
+  add_class_bounds(prediction, y, scores);
+  EXPECT_NEAR(*scores.mean_log_density_lower, scores.mean_log_density, 1e-7);
+  EXPECT_NEAR(*scores.mean_log_probability_at_mean, scores.mean_log_density, 1e-7);
+}
+
 }  // namespace
 }  // namespace gaussmith

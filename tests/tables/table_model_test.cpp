@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 namespace gaussmith {
 namespace {
@@ -357,6 +358,66 @@ TEST(TableModel, WeightsAndColumnsToKeepAreNoFeatures) {
   chosen = options("bernoulli-logit", "");
   chosen.keep = {"id"};
   EXPECT_TRUE(fails_with<InvalidOption>([&] { return build_table_model(sparse, chosen); }, {"keep id", "LIBSVM"}));
+}
+
+Table animals() {
+  return parse_table("x,z,kind\n0.1,1,owl\n0.7,2,cat\n1.3,4,owl\n2.0,3,dog\n-1,0.5,cat\n", "animals.csv");
+}
+
+TEST(TableModel, ClassesHaveAFunctionEach) {
+  TableModelOptions chosen = options("multinomial-logit", "kind");
+  chosen.latent_covariance = "diagonal";
+  chosen.parameters = {{"kernel.lengthscale", {0.8}}, {"prior.latent_covariance.weight", {1.0, 2.0, 3.0}}};
+  const TableModel built = build_table_model(animals(), chosen);
+  EXPECT_EQ(built.coding.target.classes, (std::vector<std::string>{"cat", "dog", "owl"}));
+  Model by_hand;
+  by_hand.prior = GaussianProcess{.inputs = Matrix{{0.1, 1.0}, {0.7, 2.0}, {1.3, 4.0}, {2.0, 3.0}, {-1.0, 0.5}},
+                                  .kernel = make_kernel("se", {{"lengthscale", {0.8}}})};
+  by_hand.sites = {observe("multinomial-logit", Vector{{2.0, 0.0, 2.0, 1.0, 0.0}}, {{"classes", one(3.0)}})};
+  by_hand.latents = {.count = 3, .model = LatentModel::diagonal, .weight = Vector{{1.0, 2.0, 3.0}}};
+  EXPECT_EQ(log_evidence(built.model), log_evidence(by_hand));
+}
+
+TEST(TableModel, ClassesOfALinearModel) {
+  TableModelOptions chosen = options("multinomial-logit", "kind");
+  chosen.prior = "linear";
+  const TableModel built = build_table_model(animals(), chosen);
+  const auto& prior = std::get<Diagonal>(built.model.prior);
+  EXPECT_TRUE(prior.mean.isZero(0.0));
+  EXPECT_EQ(prior.variance(0), 100.0);
+  // 2.5 / sd of the column, as for one function.
+  const Vector z{{1.0, 2.0, 4.0, 3.0, 0.5}};
+  const double spread = (z.array() - z.mean()).square().mean();
+  EXPECT_NEAR(prior.variance(2), 6.25 / spread, 1e-12 * prior.variance(2));
+  EXPECT_EQ(built.model.latents.count, 3);
+  chosen.parameters = {{"prior.variance", {2.0}}};
+  EXPECT_EQ(std::get<Isotropic>(build_table_model(animals(), chosen).model.prior).variance, 2.0);
+}
+
+TEST(TableModel, WhatClassesDoNotHave) {
+  const auto refused = [](const std::function<void(TableModelOptions&)>& change,
+                          std::initializer_list<std::string_view> words) {
+    TableModelOptions chosen = options("multinomial-logit", "kind");
+    change(chosen);
+    return fails_with<InvalidOption>([&] { return build_table_model(animals(), chosen); }, words);
+  };
+  EXPECT_TRUE(
+      refused([](auto& o) { o.latent_covariance = "centred_diagonal"; }, {"latent_covariance", "did you mean"}));
+  EXPECT_TRUE(refused([](auto& o) { o.prior = "laplace"; }, {"prior laplace", "multinomial-logit"}));
+  EXPECT_TRUE(refused([](auto& o) { o.offset_column = "x"; }, {"offset"}));
+  EXPECT_TRUE(refused([](auto& o) { o.kernel = "se(x)"; }, {"multinomial-logit", "both"}));
+  EXPECT_TRUE(refused(
+      [](auto& o) {
+        o.parameters = {{"prior.latent_covariance.weight", {1.0}}};
+      },
+      {"no such parameter"}));
+  EXPECT_TRUE(refused([](auto& o) { o.parameters = {{"likelihood.classes", {4.0}}}; }, {"classes", "keep one"}));
+  EXPECT_TRUE(refused(
+      [](auto& o) {
+        o.likelihood = "gaussian";
+        o.classes = {"a", "b"};
+      },
+      {"classes", "gaussian"}));
 }
 
 }  // namespace

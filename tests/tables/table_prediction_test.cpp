@@ -194,5 +194,40 @@ TEST(IntervalColumns, FollowTheLinkOfEveryLikelihood) {
   EXPECT_THROW((void)interval_columns(prediction, 1.0), InvalidOption);
 }
 
+TEST(TablePrediction, ClassesHaveAColumnEach) {
+  const Table table = parse_table("a,kind\n1,owl\n-1,cat\n0.5,dog\n-0.4,cat\n2,owl\n", "t.csv");
+  for (const char* prior : {"gp", "linear"}) {
+    SCOPED_TRACE(prior);
+    TableModelOptions options;
+    options.likelihood = "multinomial-logit";
+    options.target = "kind";
+    options.prior = prior;
+    TableModel built = build_table_model(table, options);
+    const Posterior posterior = infer(built.model, Laplace{});
+    const SavedModel saved = saved_model(posterior, std::move(built.coding));
+    const TablePrediction predicted = predict_table(saved, table, {.observed = true});
+    EXPECT_LT((predicted.prediction.latent_mean() - posterior.latent().mean).cwiseAbs().maxCoeff(), 1e-10);
+    EXPECT_LT((predicted.prediction.latent_covariance() - posterior.latent().covariance).cwiseAbs().maxCoeff(), 1e-9);
+    EXPECT_EQ(predicted.responses, Vector({{2.0, 0.0, 1.0, 0.0, 2.0}}));
+    const std::vector<Column> columns = predicted.columns({.samples = 1});
+    EXPECT_EQ(names_of(columns),
+              (std::vector<std::string>{"latent_mean_cat", "latent_mean_dog", "latent_mean_owl", "latent_variance_cat",
+                                        "latent_variance_dog", "latent_variance_owl", "probability_cat",
+                                        "probability_dog", "probability_owl", "label", "sample_1"}));
+    EXPECT_EQ(columns[1].numbers(2), predicted.prediction.latent_mean()(2 * 3 + 1));
+    const Matrix probability = predicted.prediction.class_probabilities().probability;
+    for (Index n = 0; n < 5; ++n) {
+      EXPECT_NEAR(probability.row(n).sum(), 1.0, 1e-6);
+      Index best = 0;
+      probability.row(n).maxCoeff(&best);
+      EXPECT_EQ(columns[9].texts[static_cast<std::size_t>(n)],
+                saved.coding.target.classes[static_cast<std::size_t>(best)]);
+    }
+    EXPECT_TRUE(fails_with<InvalidOption>([&] { return predicted.columns({.quantiles = {0.5}}); }, {"quantiles"}));
+    EXPECT_TRUE(fails_with<InvalidOption>([&] { return predicted.columns({.interval = 0.9}); }, {"interval"}));
+    EXPECT_EQ(parse_saved_model(format_saved_model(saved), "m.gsm").coding.target.classes.size(), 3U);
+  }
+}
+
 }  // namespace
 }  // namespace gaussmith
