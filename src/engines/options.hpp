@@ -71,6 +71,9 @@ inline constexpr Choices<EpMode, 4> ep_modes{{{{"auto", EpMode::automatic},
 inline constexpr Choices<EpInner, 2> ep_inners{
     {{{"converged", EpInner::converged}, {"incremental", EpInner::incremental}}}};
 
+inline constexpr Choices<EpMoments, 2> ep_moments{
+    {{{"nested", EpMoments::nested}, {"quadrature", EpMoments::quadrature}}}};
+
 template <class Visitor>
 void fields(Ep& options, Visitor&& visit) {
   visit("mode", options.mode, ep_modes,
@@ -80,6 +83,7 @@ void fields(Ep& options, Visitor&& visit) {
   visit("damping", options.damping, Range{0.0, 1.0, true}, "share of a step that is taken; 1 is undamped");
   visit("max_iterations", options.max_iterations, Range{1.0, 1e6}, "sweeps before giving up, inner ones included");
   visit("tolerance", options.tolerance, Range{1e-12, 1.0}, "largest relative mismatch of tilted and marginal moments");
+  visit("moments", options.moments, ep_moments, "multinomial-probit: from an EP inside the row, or exact, C <= 4");
   visit("inner", options.inner, ep_inners, "multinomial-probit: sweeps inside a row at every update; one fixed point");
 }
 
