@@ -66,7 +66,7 @@ struct Ep {
   double damping = 1.0;    ///< Share of a step that is taken.
   double min_power = 0.2;  ///< How far `automatic` may lower the power as its last resort.
   int max_iterations = 5000;
-  double tolerance = 1e-8;  ///< Largest relative mismatch of tilted and marginal moments at the end.
+  double tolerance = 1e-8;             ///< Largest relative mismatch of tilted and marginal moments at the end.
   EpInner inner = EpInner::converged;  ///< Of multinomial-probit sites.
 };
 

@@ -4,6 +4,7 @@
 // A block of sites shares one likelihood. Engines call blocks, never single rows: one virtual call covers many rows,
 // and the loop inside vectorises. Every engine needs only what stands in `SiteBlock`.
 
+#include "gaussmith/class_probabilities.hpp"
 #include "gaussmith/random.hpp"
 #include "gaussmith/types.hpp"
 
@@ -76,19 +77,6 @@ struct ParameterOut {
 };
 struct ResponseOut {
   Span mean, variance, probability;  ///< Moments of y; P(y = 1). NaN where a moment does not exist.
-};
-
-/// How class probabilities, integrals over the latents of a point, are found.
-enum class ProbabilityRule {
-  automatic,   ///< Quadrature up to three classes, otherwise quasi-Monte Carlo.
-  quadrature,  ///< Up to three classes.
-  qmc          ///< Randomised quasi-Monte Carlo.
-};
-struct ProbabilityGoal {
-  ProbabilityRule rule = ProbabilityRule::automatic;
-  double tolerance = 1e-4;  ///< The absolute error asked for.
-  std::uint64_t seed = 0;
-  int threads = 1;
 };
 
 /// One block of sites with its responses and parameters; immutable. `first` is the row at which a call starts and the

@@ -34,8 +34,7 @@ std::shared_ptr<JointCore> build_joint_core(const Run& run, Posterior::State& st
   const Model& model = state.model;
   if (run.form != CoreForm::automatic && run.form != CoreForm::covariance)
     throw InvalidOption("form: several latents a row have the covariance form; use covariance or auto");
-  const bool star =
-      SiteRows(model, 1).all(&SiteTraits::star) && model.latents.covariance().isDiagonal(0.0);
+  const bool star = SiteRows(model, 1).all(&SiteTraits::star) && model.latents.covariance().isDiagonal(0.0);
   const bool few_weights = independent_variances(model.prior).has_value() && 2 * model.dimension() <= model.rows();
   const double bytes = model_memory(model) + joint_factor_memory(model.rows(), model.latents.count,
                                                                  few_weights ? model.dimension() : 0, star);

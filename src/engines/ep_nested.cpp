@@ -10,8 +10,8 @@
 #include "gaussmith/errors.hpp"
 #include "sites/nested_probit.hpp"
 
-#include <Eigen/LU>
 #include <fmt/format.h>
+#include <Eigen/LU>
 
 #include <cmath>
 #include <limits>
@@ -202,7 +202,8 @@ class NestedSearch {
 
   /// log of the integral of the row's site under its cavity, which with the row's own normaliser in its place leaves an
   /// evidence that is stationary in the sites:
-  ///   1/2 log|I - T V| + nu'm - 1/2 m'T m + 1/2 r'V r,  r = nu - T m, m the cavity's mean and V the marginal's covariance.
+  ///   1/2 log|I - T V| + nu'm - 1/2 m'T m + 1/2 r'V r,  r = nu - T m, m the cavity's mean and V the marginal's
+  ///   covariance.
   [[nodiscard]] double log_normaliser_of_site(Index n, const RowMarginals& q, const Marginals& cavity) const {
     const Index c = core_.width();
     const Eigen::Map<const Matrix> t(core_.sites().precision.data() + n * c * c, c, c);
@@ -278,8 +279,8 @@ void run_ep_nested(const Ep& options, const Run& run, Posterior::State& state) {
   search.start_from(run.warm_start);
   search.run();
   const LatentPoint mean = search.now().mean;
-  end_in_site_form(*core, sites,
-                   {mean, search.now().log_evidence, {EvidenceKind::approximation, false}, true, false}, state);
+  end_in_site_form(*core, sites, {mean, search.now().log_evidence, {EvidenceKind::approximation, false}, true, false},
+                   state);
   state.gradient = [core, mean, &state] {
     return explicit_gradient(*core, mean, state, [](const SiteBlock&, Index, int) { return 0.0; });
   };

@@ -1,5 +1,6 @@
 #pragma once
-// Nested EP for multinomial-probit sites: an EP of C - 1 scalar probit sites inside every row (docs/engines/classes.md).
+// Nested EP for multinomial-probit sites: an EP of C - 1 scalar probit sites inside every row
+// (docs/engines/classes.md).
 
 #include "engines/engine.hpp"
 

@@ -45,9 +45,9 @@ struct BlockPoint {
 struct Evaluation {
   LatentPoint mean;
   double bound = -std::numeric_limits<double>::infinity();
-  double rounding = 0.0;  ///< What summation leaves uncertain in the bound.
-  Vector pull;            ///< (I + T K)^-1 (dh/dm - a): Newton's step of the dual.
-  SiteApproximation rule; ///< The blocks that the site rule asks for at this mean and these covariances.
+  double rounding = 0.0;   ///< What summation leaves uncertain in the bound.
+  Vector pull;             ///< (I + T K)^-1 (dh/dm - a): Newton's step of the dual.
+  SiteApproximation rule;  ///< The blocks that the site rule asks for at this mean and these covariances.
   double residual = std::numeric_limits<double>::infinity();
 };
 
@@ -87,15 +87,16 @@ class BoundSearch {
     double best = std::numeric_limits<double>::infinity();
     int idle = 0;
     for (; report_.iterations < options_.max_iterations; ++report_.iterations) {
-      const Next next = progress_.tell({report_.iterations, now_.bound, now_.residual,
-                                        structure_ == Structure::star ? "structured" : "full"});
+      const Next next = progress_.tell(
+          {report_.iterations, now_.bound, now_.residual, structure_ == Structure::star ? "structured" : "full"});
       if (now_.residual <= tolerance_) return finish(Status::converged, "the site equations hold");
       if (next == Next::accept) return finish(Status::stopped, "stopped by the caller before the optimum was reached");
       idle = now_.residual < 0.9 * best ? 0 : idle + 1;
       best = std::min(best, now_.residual);
       const bool moved = idle <= max_idle_steps && advance(mixing);
       if (!moved && structure_ == Structure::star && !held_) {
-        // Stars that agree with their rule are not quite the best stars: the bound has its say, and the mean its optimum.
+        // Stars that agree with their rule are not quite the best stars: the bound has its say, and the mean its
+        // optimum.
         hold();
         mixing.clear();
         best = std::numeric_limits<double>::infinity();
@@ -126,10 +127,11 @@ class BoundSearch {
     for (Index n = 0; n < core_.rows(); ++n)
       for (Index j = 0; j < c; ++j)
         for (Index i = 0; i < c; ++i)
-          blocks(n * c * c + j * c + i) =
-              i == j ? variance(n * c + i)
-                     : (k(i, j) == 0.0 ? 0.0 : k(i, j) * std::sqrt(variance(n * c + i) / k(i, i)) *
-                                                   std::sqrt(variance(n * c + j) / k(j, j)));
+          blocks(n * c * c + j * c + i) = i == j
+                                              ? variance(n * c + i)
+                                              : (k(i, j) == 0.0 ? 0.0
+                                                                : k(i, j) * std::sqrt(variance(n * c + i) / k(i, i)) *
+                                                                      std::sqrt(variance(n * c + j) / k(j, j)));
     return blocks;
   }
 
@@ -205,8 +207,7 @@ class BoundSearch {
     f << now_.pull, wanted - t;
     const RowMarginals q = core_.marginals(now_.mean);
     Vector weight(x.size());
-    weight << q.variance.cwiseSqrt(),
-        (structure_ == Structure::star ? q.variance : block_sizes(q.variance));
+    weight << q.variance.cwiseSqrt(), (structure_ == Structure::star ? q.variance : block_sizes(q.variance));
     const Vector accelerated = mixing.next(x, f, weight, 1.0);
     if (take(accelerated)) return true;
     if (take(x + f)) return true;
@@ -253,7 +254,8 @@ Structure choose_structure(const Kl& options, const JointPrior& prior, Report& r
   if (options.covariance == structured_covariance) {
     if (!prior.is_independent())
       throw InvalidOption(
-          "kl.covariance = structured needs independent functions (latent_covariance identity or diagonal, or kernels); "
+          "kl.covariance = structured needs independent functions (latent_covariance identity or diagonal, or "
+          "kernels); "
           "use full");
     return Structure::star;
   }
@@ -261,8 +263,8 @@ Structure choose_structure(const Kl& options, const JointPrior& prior, Report& r
     throw InvalidOption(fmt::format("kl.covariance = {} is for one latent a row; several take auto, full or structured",
                                     options.covariance));
   if (order <= largest_full_order || !prior.is_independent() || prior.has_root()) return Structure::full;
-  report.notes.push_back(fmt::format("structured covariance: the full one is of order {}, more than {}", order,
-                                     largest_full_order));
+  report.notes.push_back(
+      fmt::format("structured covariance: the full one is of order {}, more than {}", order, largest_full_order));
   return Structure::star;
 }
 
@@ -278,8 +280,8 @@ void run_kl_joint(const Kl& options, const Run& run, Posterior::State& state) {
 
   BlockPoint start;
   const SiteApproximation* warm = run.warm_start != nullptr ? &run.warm_start->site_approximation() : nullptr;
-  const bool warmed = warm != nullptr && warm->rows() == core->rows() && warm->width == core->width() &&
-                      core->set(*warm);
+  const bool warmed =
+      warm != nullptr && warm->rows() == core->rows() && warm->width == core->width() && core->set(*warm);
   if (warmed) {
     start = {core->mean().coordinates, *warm};
   } else if (structure == Structure::full && core->prior().is_independent() && !core->prior().has_root() &&
@@ -302,13 +304,12 @@ void run_kl_joint(const Kl& options, const Run& run, Posterior::State& state) {
   const LatentPoint mean = search.now().mean;
   end_in_site_form(*core, sites, {mean, search.now().bound, {EvidenceKind::lower_bound, false}, true, true}, state);
   if (structure == Structure::star)
-    report.notes.push_back(
-        fmt::format("structured covariance: the gradient leaves out that the covariance is not quite the best, and is "
-                    "approximate{}",
-                    search.left_of_stars() > options.tolerance
-                        ? fmt::format("; stars are held {:.1g} from their rule, where the bound is higher",
-                                      search.left_of_stars())
-                        : std::string()));
+    report.notes.push_back(fmt::format(
+        "structured covariance: the gradient leaves out that the covariance is not quite the best, and is "
+        "approximate{}",
+        search.left_of_stars() > options.tolerance
+            ? fmt::format("; stars are held {:.1g} from their rule, where the bound is higher", search.left_of_stars())
+            : std::string()));
   state.gradient = [core, mean, &state] {
     return explicit_gradient(*core, mean, state, [](const SiteBlock&, Index, int) { return 0.0; });
   };

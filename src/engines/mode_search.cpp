@@ -38,8 +38,7 @@ constexpr double raise_factor = 100.0;
 
 void ModeSearch::start_from(const Posterior* warm) {
   now_ = evaluate(core_.centre());
-  if (warm != nullptr && warm->site_approximation().rows() == sites_.rows() &&
-      core_.set(warm->site_approximation())) {
+  if (warm != nullptr && warm->site_approximation().rows() == sites_.rows() && core_.set(warm->site_approximation())) {
     const ModeAscent warmer = evaluate(core_.mean());
     // The negation also replaces a centre at which the sites vanish.
     if (!(warmer.objective < now_.objective) && std::isfinite(warmer.objective)) now_ = warmer;
@@ -62,8 +61,8 @@ void ModeSearch::climb() {
     const Next next = tell(newton ? "newton" : "positive weights");
     if (report_.residual <= goal_.tolerance && !runs_away(target)) {
       // Where eta may still move the determinant, a last step is worth a factorisation.
-      const bool settled =
-          !goal_.curved || determinant_error(report_.residual) <= largest_evidence_error * (1.0 + std::abs(now_.objective));
+      const bool settled = !goal_.curved || determinant_error(report_.residual) <=
+                                                largest_evidence_error * (1.0 + std::abs(now_.objective));
       if (newton && (settled || report_.iterations == goal_.max_iterations || !advance(target, slope)))
         return finish(Status::converged, how());
       if (newton) continue;

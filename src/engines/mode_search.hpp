@@ -22,8 +22,8 @@ struct ModeAscent {
 struct ModeGoal {
   const char* method;  ///< For messages: "laplace".
   int max_iterations;
-  double tolerance;          ///< Of the gradient norm, in posterior standard deviations.
-  bool curved = true;        ///< Whether the evidence has the determinant of the curvature at the mode.
+  double tolerance;    ///< Of the gradient norm, in posterior standard deviations.
+  bool curved = true;  ///< Whether the evidence has the determinant of the curvature at the mode.
 };
 
 class ModeSearch {

@@ -16,7 +16,8 @@ SiteApproximation positive_blocks(const Vector& eta, const Vector& first, const 
   SiteApproximation out{Vector(second.size()), Vector(eta.size()), width};
   const Index square = width * width;
   for (Index n = 0; n < out.rows(); ++n) {
-    const Eigen::SelfAdjointEigenSolver<Matrix> eigen(Eigen::Map<const Matrix>(second.data() + n * square, width, width));
+    const Eigen::SelfAdjointEigenSolver<Matrix> eigen(
+        Eigen::Map<const Matrix>(second.data() + n * square, width, width));
     Eigen::Map<Matrix>(out.precision.data() + n * square, width, width) =
         eigen.eigenvectors() * eigen.eigenvalues().cwiseAbs().asDiagonal() * eigen.eigenvectors().transpose();
   }

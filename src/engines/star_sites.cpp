@@ -27,8 +27,7 @@ void star_of_diagonal(ConstSpan diagonal, Span pi) {
   if (!(largest > 0.0)) return std::fill(pi.begin(), pi.end(), 0.0);
   const auto excess = [&](double s, bool above) {
     double sum = -1.0;
-    for (std::size_t c = 0; c < diagonal.size(); ++c)
-      sum += share_of(std::max(0.0, diagonal[c]), s, above && c == hub);
+    for (std::size_t c = 0; c < diagonal.size(); ++c) sum += share_of(std::max(0.0, diagonal[c]), s, above && c == hub);
     return sum;
   };
   // Below a half for all: the sum of shares falls from s = 4 max T on. Otherwise the hub is above, and it rises to one.

@@ -14,9 +14,9 @@ namespace gaussmith {
 void check_vmf(const Model& model) {
   for (std::size_t b = 0; b < model.sites.size(); ++b)
     if (model.sites[b]->width() == 1)
-      throw InvalidOption(
-          fmt::format("the vmf method takes multinomial-probit sites; sites[{}] (likelihood {}) takes laplace, kl or ep",
-                      b, model.sites[b]->traits().name));
+      throw InvalidOption(fmt::format(
+          "the vmf method takes multinomial-probit sites; sites[{}] (likelihood {}) takes laplace, kl or ep", b,
+          model.sites[b]->traits().name));
 }
 
 void run_vmf(const Vmf& options, const Run& run, Posterior::State& state) {

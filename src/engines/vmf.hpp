@@ -1,5 +1,6 @@
 #pragma once
-// Variational mean field of probit sites with their auxiliary variables a = f + noise: q(f) q(a) (docs/engines/classes.md).
+// Variational mean field of probit sites with their auxiliary variables a = f + noise: q(f) q(a)
+// (docs/engines/classes.md).
 
 #include "engines/engine.hpp"
 

@@ -16,8 +16,8 @@ JointCore::JointCore(std::shared_ptr<const JointPrior> prior, const Vector& offs
 
 bool JointCore::factorise(const SiteApproximation& sites) {
   // A factor that a law shares, or one for sites of another structure, is not overwritten.
-  const bool other = factor_ == nullptr || factor_.use_count() > 1 ||
-                     (sites.star.size() > 0) != (this->sites().star.size() > 0);
+  const bool other =
+      factor_ == nullptr || factor_.use_count() > 1 || (sites.star.size() > 0) != (this->sites().star.size() > 0);
   if (other) factor_ = make_joint_factor(prior_, sites);
   return factor_->factorise(sites);
 }
@@ -54,8 +54,8 @@ double JointCore::slope(const LatentPoint& from, const LatentPoint& to, const Ve
 }
 
 RoundingError JointCore::rounding_error(const LatentPoint& at) {
-  // As in the covariance form with one latent (docs/numerics.md): an error dK of the size of its rounding moves log Z by
-  // 1/2 a'dK a - 1/2 tr(Z dK) and V by P dK P', P = (I + K T)^-1 = I - V T.
+  // As in the covariance form with one latent (docs/numerics.md): an error dK of the size of its rounding moves log Z
+  // by 1/2 a'dK a - 1/2 tr(Z dK) and V by P dK P', P = (I + K T)^-1 = I - V T.
   const RowMarginals q = marginals(at);
   const Eigen::ArrayXd prior = prior_variances().cwiseMax(0.0);
   const Eigen::ArrayXd v = q.variance.array().max(rounding_unit * prior);
@@ -112,7 +112,8 @@ ParameterGradient JointCore::prior_gradient(const LatentPoint& at, const RowMarg
       ParameterGradient own;
       add_entry_gradient(geometry.prior(), pulled(geometry, kernel_weights(c, a.col(c), b.col(c))), geometry.threads(),
                          own);
-      for (const auto& [name, value] : own) gradient["kernels[" + std::to_string(c) + "]." + name.substr(name.find('.') + 1)] = value;
+      for (const auto& [name, value] : own)
+        gradient["kernels[" + std::to_string(c) + "]." + name.substr(name.find('.') + 1)] = value;
     }
     return gradient;
   }

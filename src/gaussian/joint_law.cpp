@@ -26,7 +26,8 @@ Matrix JointLaw::means(const NewPoints& points, const std::vector<CrossBlock>& b
     mean = transposed_times(blocks.front().covariance, dual_) * prior_->latent_covariance();
     mean.colwise() += blocks.front().mean;
   }
-  if (prior_->latents().mean.size() > 0) mean += prior_->mean_factors(points, begin, end) * prior_->latents().mean.transpose();
+  if (prior_->latents().mean.size() > 0)
+    mean += prior_->mean_factors(points, begin, end) * prior_->latents().mean.transpose();
   return mean;
 }
 

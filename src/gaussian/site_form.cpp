@@ -52,7 +52,8 @@ Vector diagonals(const Vector& blocks, Index width) {
   const Index rows = blocks.size() / (width * width);
   Vector out(rows * width);
   for (Index n = 0; n < rows; ++n)
-    out.segment(n * width, width) = Eigen::Map<const Matrix>(blocks.data() + n * width * width, width, width).diagonal();
+    out.segment(n * width, width) =
+        Eigen::Map<const Matrix>(blocks.data() + n * width * width, width, width).diagonal();
   return out;
 }
 

@@ -222,7 +222,7 @@ struct Row {
 
 /// Rows that share their points.
 void rows_by_points(ClassLink link, Index classes, const Points& points, std::vector<Row>& rows,
-                    const ClassProbabilityOptions& options, Span probability, Span error) {
+                    const ProbabilityGoal& options, Span probability, Span error) {
   LatentSums latent_sums(link, classes);
   Vector point(classes - 1);
   Matrix z(point_block, classes - 1);
@@ -258,12 +258,12 @@ void rows_by_points(ClassLink link, Index classes, const Points& points, std::ve
 }  // namespace
 
 void class_probabilities(ClassLink link, Index classes, ConstSpan mean, ConstSpan covariance,
-                         const ClassProbabilityOptions& options, Span probability, Span error) {
+                         const ProbabilityGoal& options, Span probability, Span error) {
   const auto count = static_cast<Index>(error.size());
   const auto c = static_cast<std::size_t>(classes);
   assert(classes >= 2 && mean.size() == error.size() * c && covariance.size() == mean.size() * c &&
          probability.size() == mean.size());
-  const bool exactly = options.rule != ClassRule::qmc && classes <= most_classes_by_quadrature;
+  const bool exactly = options.rule != ProbabilityRule::qmc && classes <= most_classes_by_quadrature;
   const Points points(classes - 1, options.seed);
   parallel_blocks(count, row_block, resolve_threads(options.threads), [&](Index begin, Index end) {
     std::vector<Row> rows;

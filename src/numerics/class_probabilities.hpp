@@ -2,23 +2,12 @@
 // Probabilities of C classes whose latents are Gaussian: E[softmax_c(f)], or the chance that f_c + e_c, e ~ N(0, I), is
 // the largest.
 
+#include "gaussmith/class_probabilities.hpp"
 #include "gaussmith/types.hpp"
-
-#include <cstdint>
 
 namespace gaussmith {
 
 enum class ClassLink { logit, probit };
-
-/// automatic: quadrature for C <= 3, unless the latents vary so much that it would take too many nodes, qmc otherwise.
-enum class ClassRule { automatic, quadrature, qmc };
-
-struct ClassProbabilityOptions {
-  ClassRule rule = ClassRule::automatic;
-  double tolerance = 1e-4;  ///< Absolute error wanted of every probability; smaller buys more points, up to a limit.
-  std::uint64_t seed = 1;
-  int threads = 0;  ///< 0: all cores.
-};
 
 /// Rows of C classes stand one after the other: C means, C * C covariances, C probabilities, and one error for each
 /// row. Only differences of latents matter.
@@ -30,6 +19,6 @@ struct ClassProbabilityOptions {
 /// Results depend on the seed, but not on threads or on other rows. Points stop at 2^18 pairs a row: with ten classes
 /// and a variance of 9 that states 2e-4 for the logit in 60 ms of one core; the probit states 1e-4 there in 260 ms.
 void class_probabilities(ClassLink link, Index classes, ConstSpan mean, ConstSpan covariance,
-                         const ClassProbabilityOptions& options, Span probability, Span error);
+                         const ProbabilityGoal& options, Span probability, Span error);
 
 }  // namespace gaussmith

@@ -94,8 +94,7 @@ Prediction predict_points(const PredictionPoints& points, const PosteriorLaw& la
 
   Marginals latent = law.predict(at);
   if (points.offset.size() > 0) latent.mean += points.offset;
-  if (points.variance.size() > 0 && law.width() > 1)
-    throw InvalidModel("predict: variance goes with one latent a row");
+  if (points.variance.size() > 0 && law.width() > 1) throw InvalidModel("predict: variance goes with one latent a row");
   if (points.variance.size() > 0) latent.variance += points.variance;
   return {std::move(latent), std::move(likelihood), std::move(missing)};
 }

@@ -9,10 +9,10 @@ namespace gaussmith {
 namespace {
 
 std::vector<const LikelihoodEntry*> entries() {
-  return {&gaussian_likelihood(),       &bernoulli_logit_likelihood(), &bernoulli_probit_likelihood(),
-          &binomial_logit_likelihood(), &poisson_likelihood(),         &negative_binomial_likelihood(),
-          &student_t_likelihood(),      &laplace_likelihood(),         &cauchy_likelihood(),
-          &weibull_likelihood(),        &exponential_likelihood(),     &gamma_likelihood(),
+  return {&gaussian_likelihood(),          &bernoulli_logit_likelihood(),   &bernoulli_probit_likelihood(),
+          &binomial_logit_likelihood(),    &poisson_likelihood(),           &negative_binomial_likelihood(),
+          &student_t_likelihood(),         &laplace_likelihood(),           &cauchy_likelihood(),
+          &weibull_likelihood(),           &exponential_likelihood(),       &gamma_likelihood(),
           &multinomial_logit_likelihood(), &multinomial_probit_likelihood()};
 }
 

@@ -51,8 +51,8 @@ class CustomJointBlock final : public LatentOnlyBlock {
       if (!out.value.empty()) {
         const double value = likelihood_.log_density(f, y);
         if (std::isnan(value) || value > 1e300)
-          throw InvalidModel(fmt::format("{}: log_density of row {} is {}; it must be a number", likelihood_.name,
-                                         first + i, value));
+          throw InvalidModel(
+              fmt::format("{}: log_density of row {} is {}; it must be a number", likelihood_.name, first + i, value));
         out.value[static_cast<std::size_t>(i)] = value;
       }
       if (!derivatives) continue;
@@ -95,15 +95,15 @@ class CustomJointBlock final : public LatentOnlyBlock {
   }
 
   void differentiate(ConstSpan eta, double y, Vector& gradient, Matrix& hessian) const {
-    likelihood_.derivatives(eta, y, view(gradient),
-                            {hessian.data(), static_cast<std::size_t>(hessian.size())});
+    likelihood_.derivatives(eta, y, view(gradient), {hessian.data(), static_cast<std::size_t>(hessian.size())});
     hessian = 0.5 * (hessian + hessian.transpose()).eval();
   }
 
   [[noreturn]] void refuse_integrals() const {
-    throw InvalidOption(fmt::format("{}: integrals over several latents are not known; only the laplace method and "
-                                    "latent moments are",
-                                    likelihood_.name));
+    throw InvalidOption(
+        fmt::format("{}: integrals over several latents are not known; only the laplace method and "
+                    "latent moments are",
+                    likelihood_.name));
   }
 
   CustomJointLikelihood likelihood_;

@@ -80,8 +80,7 @@ class MultinomialLogit final : public ClassBlock {
 
   void class_probabilities(Index, ConstSpan mean, ConstSpan covariance, const ProbabilityGoal& goal, Span probability,
                            Span error) const override {
-    find_class_probabilities(ClassLink::logit, width(), mean, covariance, goal.rule, goal.tolerance, goal.seed,
-                             goal.threads, probability, error);
+    gaussmith::class_probabilities(ClassLink::logit, width(), mean, covariance, goal, probability, error);
   }
 
   void response_sample(Index first, ConstSpan eta, Random& random, Span out) const override {

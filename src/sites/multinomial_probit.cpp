@@ -42,8 +42,7 @@ class MultinomialProbit final : public ClassBlock {
 
   void class_probabilities(Index, ConstSpan mean, ConstSpan covariance, const ProbabilityGoal& goal, Span probability,
                            Span error) const override {
-    find_class_probabilities(ClassLink::probit, width(), mean, covariance, goal.rule, goal.tolerance, goal.seed,
-                             goal.threads, probability, error);
+    gaussmith::class_probabilities(ClassLink::probit, width(), mean, covariance, goal, probability, error);
   }
 
   void response_sample(Index first, ConstSpan eta, Random& random, Span out) const override {

@@ -34,9 +34,10 @@ Vector class_labels(const Matrix& x, Index classes, std::uint64_t seed) {
 Model class_model(Index n, Index classes, double sd, std::uint64_t seed = 1,
                   std::string_view likelihood = "multinomial-logit") {
   const Matrix x = class_inputs(n, seed);
-  return {.prior = GaussianProcess{x, make_kernel("se", {{"signal_sd", {sd}}, {"lengthscale", {1.1}}})},
-          .sites = {observe(likelihood, class_labels(x, classes, seed), {{"classes", one(static_cast<double>(classes))}})},
-          .latents = {.count = classes}};
+  return {
+      .prior = GaussianProcess{x, make_kernel("se", {{"signal_sd", {sd}}, {"lengthscale", {1.1}}})},
+      .sites = {observe(likelihood, class_labels(x, classes, seed), {{"classes", one(static_cast<double>(classes))}})},
+      .latents = {.count = classes}};
 }
 
 /// K over rows and classes, stacked by row, from the definitions.
@@ -165,8 +166,7 @@ TEST(Classes, GradientsOfLaplaceMatchDifferences) {
 }
 
 TEST(Classes, GradientsOfTheBoundMatchDifferences) {
-  for (const Model& model : class_models())
-    expect_gradient(model, Kl{.covariance = "full", .tolerance = 1e-10}, 2e-6);
+  for (const Model& model : class_models()) expect_gradient(model, Kl{.covariance = "full", .tolerance = 1e-10}, 2e-6);
 }
 
 TEST(Classes, TheBoundHasAnIndependentReference) {
@@ -212,31 +212,32 @@ TEST(Classes, ExtremesConvergeOrSayWhy) {
       for (const Method& method : {Method(Laplace{}), Method(Kl{}), Method(Kl{.covariance = "structured"})}) {
         const Posterior q = infer(model, method);
         EXPECT_TRUE(std::isfinite(q.log_evidence().value));
-        EXPECT_TRUE(q.report().converged()) << name_of(method) << " sd " << sd << " C " << c << ": " << q.report().brief();
+        EXPECT_TRUE(q.report().converged())
+            << name_of(method) << " sd " << sd << " C " << c << ": " << q.report().brief();
       }
     }
 }
 
 TEST(Classes, ALikelihoodOfTwoLatentsIsTheUsersOwn) {
   // y ~ N(f, exp(g)): log t = -g/2 - (y - f)^2 exp(-g)/2.
-  const CustomJointLikelihood heteroscedastic{
-      .name = "heteroscedastic",
-      .latents = 2,
-      .log_density =
-          [](ConstSpan f, double y) {
-            return -0.5 * f[1] - 0.5 * (y - f[0]) * (y - f[0]) * std::exp(-f[1]) -
-                   0.5 * std::log(2.0 * std::numbers::pi);
-          },
-      .derivatives =
-          [](ConstSpan f, double y, Span g, Span h) {
-            const double w = std::exp(-f[1]);
-            const double r = y - f[0];
-            g[0] = r * w;
-            g[1] = -0.5 + 0.5 * r * r * w;
-            h[0] = -w;
-            h[1] = h[2] = -r * w;
-            h[3] = -0.5 * r * r * w;
-          }};
+  const CustomJointLikelihood heteroscedastic{.name = "heteroscedastic",
+                                              .latents = 2,
+                                              .log_density =
+                                                  [](ConstSpan f, double y) {
+                                                    return -0.5 * f[1] -
+                                                           0.5 * (y - f[0]) * (y - f[0]) * std::exp(-f[1]) -
+                                                           0.5 * std::log(2.0 * std::numbers::pi);
+                                                  },
+                                              .derivatives =
+                                                  [](ConstSpan f, double y, Span g, Span h) {
+                                                    const double w = std::exp(-f[1]);
+                                                    const double r = y - f[0];
+                                                    g[0] = r * w;
+                                                    g[1] = -0.5 + 0.5 * r * r * w;
+                                                    h[0] = -w;
+                                                    h[1] = h[2] = -r * w;
+                                                    h[3] = -0.5 * r * r * w;
+                                                  }};
   const Matrix x = class_inputs(30, 4).col(0);
   Random random(9);
   Vector y(30);
@@ -283,7 +284,7 @@ TEST(Classes, TwoClassesAreTheBinaryModel) {
   for (double& label : y) label = label > 0.5 ? 1.0 : -1.0;
   const auto& process = std::get<GaussianProcess>(model.prior);
   const Model binary{.prior = GaussianProcess{process.inputs, make_kernel("se", {{"signal_sd", {1.2 * std::sqrt(2.0)}},
-                                                                               {"lengthscale", {1.1}}})},
+                                                                                 {"lengthscale", {1.1}}})},
                      .sites = {observe("bernoulli-logit", y)}};
   const Posterior q = infer(model, Laplace{});
   const Posterior b = infer(binary, Laplace{});

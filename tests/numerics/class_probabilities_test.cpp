@@ -30,7 +30,7 @@ struct Answer {
   Vector probability;
   double error = 0.0;
 };
-Answer answer(ClassLink link, const Latents& f, const ClassProbabilityOptions& options) {
+Answer answer(ClassLink link, const Latents& f, const ProbabilityGoal& options) {
   Answer a{Vector(f.mean.size())};
   class_probabilities(link, f.mean.size(), view(f.mean),
                       {f.covariance.data(), static_cast<std::size_t>(f.covariance.size())}, options,
@@ -86,7 +86,7 @@ TEST(ClassProbabilities, StatedErrorsHold) {
         const Latents f = random_latents(3, variance, random);
         const auto seed = static_cast<std::uint64_t>(trial);
         const Answer by_points =
-            answer(link, f, {.rule = ClassRule::qmc, .tolerance = 1e-2, .seed = seed, .threads = 1});
+            answer(link, f, {.rule = ProbabilityRule::qmc, .tolerance = 1e-2, .seed = seed, .threads = 1});
         EXPECT_LE(by_points.error, 1e-2);
         held += distance(by_points.probability, answer(link, f, {}).probability) <= by_points.error ? 1 : 0;
       }
