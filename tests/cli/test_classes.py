@@ -185,6 +185,7 @@ class Tables(ToolTest):
 
     def test_the_same_command_gives_the_same_bytes(self):
         self.write("t.csv", table(labels=("a", "b", "c", "d", "e")))
+        self.refuse_fit("--set", "predict.probability=quadrature", says=("3 classes", "has 5", "qmc"))
         self.assertEqual(self.fit("--save", "m.gsm").returncode, 0)
         first = self.succeed("predict", "--model", "m.gsm", "--data", "t.csv", "--seed", "5").stdout
         self.assertEqual(self.succeed("predict", "--model", "m.gsm", "--data", "t.csv", "--seed", "5").stdout, first)
