@@ -302,6 +302,7 @@ class Tables(ToolTest):
         methods = {entry["name"]: entry for entry in self.result("methods")["methods"]}
         self.assertEqual(methods["kl"]["latents"], ["1", "one per class"])
         self.assertEqual(methods["exact"]["latents"], ["1"])
+        self.assertEqual(methods["vmf"]["latents"], ["one per class"])
         self.assertIn("one per class", self.succeed("likelihoods").stdout)
 
 
