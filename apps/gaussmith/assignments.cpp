@@ -234,6 +234,15 @@ ProbabilityGoal probability_goal(const std::vector<Assignment>& settings, Probab
   return goal;
 }
 
+void check_rule(const ProbabilityGoal& goal, Index classes) {
+  constexpr Index most = 3;
+  if (goal.rule == ProbabilityRule::quadrature && classes > most) {
+    throw InvalidOption(fmt::format(
+        "--set predict.probability=quadrature: it goes up to {} classes, the model has {}; accepted: auto or qmc", most,
+        classes));
+  }
+}
+
 IntegrateOptions integrate_options(const LearnOptions& learning, const std::vector<Assignment>& settings) {
   IntegrateOptions options{.learning = learning};
   constexpr std::string_view accepted =

@@ -63,6 +63,9 @@ struct LearnArguments {
 /// How class probabilities are found, from --set predict.*; `goal` says the rest.
 [[nodiscard]] ProbabilityGoal probability_goal(const std::vector<Assignment>& settings, ProbabilityGoal goal);
 
+/// Throws where the rule does not go up to so many classes.
+void check_rule(const ProbabilityGoal& goal, Index classes);
+
 /// Options of integration from --set integrate.*, around what was learned with these.
 [[nodiscard]] IntegrateOptions integrate_options(const LearnOptions& learning, const std::vector<Assignment>& settings);
 

@@ -71,9 +71,15 @@ constexpr const char* latent_by_class = "one per class";
 /// The numbers of latents a row that a method knows.
 std::vector<std::string> latents_for(const MethodInfo& method) {
   const auto& catalogue = likelihood_catalogue();
-  const bool several = std::any_of(catalogue.begin(), catalogue.end(),
-                                   [&](const LikelihoodInfo& info) { return names(info, method.name); });
-  return several ? std::vector<std::string>{"1", latent_by_class} : std::vector<std::string>{"1"};
+  const auto any = [&](const auto& accepted) { return std::any_of(catalogue.begin(), catalogue.end(), accepted); };
+  std::vector<std::string> latents;
+  if (any([&](const LikelihoodInfo& info) { return info.traits.methods.empty() && accepts(method.name, info); })) {
+    latents.emplace_back("1");
+  }
+  if (any([&](const LikelihoodInfo& info) { return names(info, method.name); })) {
+    latents.emplace_back(latent_by_class);
+  }
+  return latents;
 }
 
 Listing list_methods() {

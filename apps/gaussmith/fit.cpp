@@ -458,6 +458,7 @@ Outcome run_fit(FitArguments arguments, const CommonOptions& common) {
   name_prior_sites(prepared, arguments, settings);
   check_latents(prepared.model, arguments, settings);
   const ProbabilityGoal goal = probability_goal(settings.prediction, {.seed = common.seed, .threads = common.threads});
+  check_rule(goal, prepared.model.latents.count);
   const Fitted fitted = run_method(prepared.model, method, arguments, settings, common);
 
   if (fitted.usable()) {

@@ -32,6 +32,7 @@ SavedPrediction predict_saved(const SavedArguments& arguments, bool observed, co
     throw InvalidOption(
         fmt::format("--population: {} has no effects of groups that could be left out", arguments.model));
   }
+  check_rule(goal, model.fitted.latents.count);
   Table table = read_table(arguments.data, reading_options(model.coding, arguments.keep));
   try {
     TablePrediction predicted = predict_table(model, std::move(table),

@@ -77,6 +77,15 @@ class Problems(ToolTest):
         self.assertIsNone(out["joint"]["evidence_gap"])
         self.assertIsNone(out["joint"]["lower"])
 
+    def test_probit_and_its_methods(self):
+        out = self.fit(problem("multinomial-probit"))
+        self.assertEqual((out["method"], out["evidence_kind"]), ("ep", "approximation"))
+        self.assertNotIn("log_density_lower", out["prediction"])
+        bound = self.fit(problem("multinomial-probit"), "--method", "vmf")
+        self.assertEqual(bound["evidence_kind"], "lower-bound")
+        self.assertLess(bound["log_evidence"], out["log_evidence"])
+        self.refuse("fit", "--problem", "p.json", "--method", "laplace", says=("multinomial-probit", "ep", "vmf"))
+
     def test_a_ridge_over_all_functions_changes_nothing(self):
         """K^c + u1' + 1u' gives the same evidence: softmax sees contrasts only."""
         plain = self.fit(problem(latent_covariance=[[1.5, 0.2, 0.1], [0.2, 1.0, 0.3], [0.1, 0.3, 1.2]]))
@@ -176,6 +185,7 @@ class Tables(ToolTest):
 
     def test_the_same_command_gives_the_same_bytes(self):
         self.write("t.csv", table(labels=("a", "b", "c", "d", "e")))
+        self.refuse_fit("--set", "predict.probability=quadrature", says=("3 classes", "has 5", "qmc"))
         self.assertEqual(self.fit("--save", "m.gsm").returncode, 0)
         first = self.succeed("predict", "--model", "m.gsm", "--data", "t.csv", "--seed", "5").stdout
         self.assertEqual(self.succeed("predict", "--model", "m.gsm", "--data", "t.csv", "--seed", "5").stdout, first)
@@ -292,6 +302,7 @@ class Tables(ToolTest):
         methods = {entry["name"]: entry for entry in self.result("methods")["methods"]}
         self.assertEqual(methods["kl"]["latents"], ["1", "one per class"])
         self.assertEqual(methods["exact"]["latents"], ["1"])
+        self.assertEqual(methods["vmf"]["latents"], ["one per class"])
         self.assertIn("one per class", self.succeed("likelihoods").stdout)
 
 

@@ -17,7 +17,7 @@ std::string process_problem(const std::string& more, const std::string& rest = "
 
 Model model_of(const std::string& text) { return parse_problem(text, "p.json").model; }
 
-void expect_refused(const std::string& text, const std::vector<std::string>& fragments) {
+void expect_complaint(const std::string& text, const std::vector<std::string>& fragments) {
   try {
     (void)parse_problem(text, "p.json");
     ADD_FAILURE() << "accepted: " << text;
@@ -30,10 +30,10 @@ void expect_refused(const std::string& text, const std::vector<std::string>& fra
 }
 
 TEST(ProblemFileLatents, ReadsTheExampleOfTheFormat) {
-  const Problem problem = parse_problem(
-      process_problem(R"(, "latents": 3, "latent_covariance": "identity", "mean": [0.5, 0, -1])",
-                      R"(, "design": {"type": "identity"}, "predict": {"inputs": [[0.5]], "y": [2]})"),
-      "p.json");
+  const Problem problem =
+      parse_problem(process_problem(R"(, "latents": 3, "latent_covariance": "identity", "mean": [0.5, 0, -1])",
+                                    R"(, "design": {"type": "identity"}, "predict": {"inputs": [[0.5]], "y": [2]})"),
+                    "p.json");
   const Latents& latents = problem.model.latents;
   EXPECT_EQ(latents.count, 3);
   EXPECT_EQ(latents.model, LatentModel::identity);
@@ -85,10 +85,10 @@ TEST(ProblemFileLatents, OffsetsByRowAndByLatent) {
   EXPECT_EQ(offset("0.5"), Vector::Constant(9, 0.5));
   EXPECT_EQ(offset("[1, 2, 3]"), Vector({{1, 1, 1, 2, 2, 2, 3, 3, 3}}));
   EXPECT_EQ(offset("[[1, 2, 3], [4, 5, 6], [7, 8, 9]]"), Vector({{1, 2, 3, 4, 5, 6, 7, 8, 9}}));
-  expect_refused(process_problem(three, R"(, "offset": [[1, 2, 3], [4, 5], [7, 8, 9]])"),
-                 {"offset[1]", "expected 3 numbers", "found 2"});
-  expect_refused(process_problem(three, R"(, "offset": [[1, 2, 3]])"), {"offset", "expected 3 rows", "found 1"});
-  expect_refused(process_problem(three, R"(, "offset": [1, 2])"), {"offset", "3 numbers", "found 2"});
+  expect_complaint(process_problem(three, R"(, "offset": [[1, 2, 3], [4, 5], [7, 8, 9]])"),
+                   {"offset[1]", "expected 3 numbers", "found 2"});
+  expect_complaint(process_problem(three, R"(, "offset": [[1, 2, 3]])"), {"offset", "expected 3 rows", "found 1"});
+  expect_complaint(process_problem(three, R"(, "offset": [1, 2])"), {"offset", "3 numbers", "found 2"});
 }
 
 TEST(ProblemFileLatents, LinearModels) {
@@ -111,49 +111,51 @@ TEST(ProblemFileLatents, RefusesWithFieldAndWhatIsAccepted) {
   const auto covariance = [](const std::string& text) {
     return process_problem(R"(, "latents": 3, "latent_covariance": )" + text);
   };
-  expect_refused(process_problem(""), {"sites[0]", "multinomial-logit", "prior.latents"});
-  expect_refused(process_problem(R"(, "latents": 0)"), {"prior.latents", "1"});
-  expect_refused(process_problem(R"(, "latents": 1e9)"), {"prior.latents", "1000"});
-  expect_refused(process_problem(R"(, "latents": 2)"), {"sites[0]", "row 1", "2", "0 to 1"});
-  expect_refused(process_problem(R"(, "latents": 3, "mean": [1, 2])"), {"prior.mean", "expected 3 numbers", "found 2"});
-  expect_refused(covariance("[[1, 0], [0, 1]]"), {"prior.latent_covariance", "3 rows of 3", "found 2"});
-  expect_refused(covariance("[[1, 0, 0], [0, 1], [0, 0, 1]]"), {"prior.latent_covariance[1]", "expected 3", "found 2"});
-  expect_refused(covariance("[[1, 0, 0], [0.5, 1, 0], [0, 0, 1]]"), {"not symmetric", "[1][0]"});
-  expect_refused(covariance("[[1, 2, 0], [2, 1, 0], [0, 0, 1]]"), {"positive semi-definite"});
-  expect_refused(covariance(R"("diagonal")"), {"prior.latent_covariance", "\"model\"", "centred-diagonal"});
-  expect_refused(covariance(R"({"model": "centered"})"), {"prior.latent_covariance.model", "did you mean centred?"});
-  expect_refused(covariance(R"({"model": "diagonal", "weight": [1, 2]})"), {"weight", "expected 3", "found 2"});
-  expect_refused(covariance(R"({"model": "diagonal", "weight": [1, 2, 0]})"), {"weight[2]", "positive"});
-  expect_refused(covariance(R"({"model": "full", "weight": [1, 2, 3]})"), {"weight", "factor"});
-  expect_refused(covariance(R"({"model": "full", "factor": [[1, 0, 0], [0, -1, 0], [0, 0, 1]]})"),
-                 {"factor[1][1]", "positive"});
-  expect_refused(process_problem(R"(, "latent_covariance": {"model": "full"})"), {"prior.latents"});
-  expect_refused(process_problem(R"(, "latents": 3, "inducing": {"count": 5})"),
-                 {"prior.inducing", "not available yet"});
-  expect_refused(process_problem(R"(, "latents": 3, "kernels": [{"type": "se"}])", "", ""),
-                 {"prior.kernels", "expected 3 kernels", "found 1"});
-  expect_refused(process_problem(R"(, "latents": 3, "kernels": [{"type": "se"}, {"type": "se"}, {"type": "se"}])"),
-                 {"prior.kernels", "leave kernel out"});
-  expect_refused(process_problem(R"(, "latents": 3)", R"(, "predict": {"inputs": [[0.5]], "y": [3]})"),
-                 {"predict.y", "0 to 2"});
-  expect_refused(process_problem(R"(, "latents": 3)", R"(, "predict": {"inputs": [[0.5]], "y": [0.5]})"),
-                 {"predict.y"});
-  expect_refused(R"({"format": "gaussmith-problem/1",
+  expect_complaint(process_problem(""), {"sites[0]", "multinomial-logit", "prior.latents"});
+  expect_complaint(process_problem(R"(, "latents": 0)"), {"prior.latents", "1"});
+  expect_complaint(process_problem(R"(, "latents": 1e9)"), {"prior.latents", "1000"});
+  expect_complaint(process_problem(R"(, "latents": 2)"), {"sites[0]", "row 1", "2", "0 to 1"});
+  expect_complaint(process_problem(R"(, "latents": 3, "mean": [1, 2])"),
+                   {"prior.mean", "expected 3 numbers", "found 2"});
+  expect_complaint(covariance("[[1, 0], [0, 1]]"), {"prior.latent_covariance", "3 rows of 3", "found 2"});
+  expect_complaint(covariance("[[1, 0, 0], [0, 1], [0, 0, 1]]"),
+                   {"prior.latent_covariance[1]", "expected 3", "found 2"});
+  expect_complaint(covariance("[[1, 0, 0], [0.5, 1, 0], [0, 0, 1]]"), {"not symmetric", "[1][0]"});
+  expect_complaint(covariance("[[1, 2, 0], [2, 1, 0], [0, 0, 1]]"), {"positive semi-definite"});
+  expect_complaint(covariance(R"("diagonal")"), {"prior.latent_covariance", "\"model\"", "centred-diagonal"});
+  expect_complaint(covariance(R"({"model": "centered"})"), {"prior.latent_covariance.model", "did you mean centred?"});
+  expect_complaint(covariance(R"({"model": "diagonal", "weight": [1, 2]})"), {"weight", "expected 3", "found 2"});
+  expect_complaint(covariance(R"({"model": "diagonal", "weight": [1, 2, 0]})"), {"weight[2]", "positive"});
+  expect_complaint(covariance(R"({"model": "full", "weight": [1, 2, 3]})"), {"weight", "factor"});
+  expect_complaint(covariance(R"({"model": "full", "factor": [[1, 0, 0], [0, -1, 0], [0, 0, 1]]})"),
+                   {"factor[1][1]", "positive"});
+  expect_complaint(process_problem(R"(, "latent_covariance": {"model": "full"})"), {"prior.latents"});
+  expect_complaint(process_problem(R"(, "latents": 3, "inducing": {"count": 5})"),
+                   {"prior.inducing", "not available yet"});
+  expect_complaint(process_problem(R"(, "latents": 3, "kernels": [{"type": "se"}])", "", ""),
+                   {"prior.kernels", "expected 3 kernels", "found 1"});
+  expect_complaint(process_problem(R"(, "latents": 3, "kernels": [{"type": "se"}, {"type": "se"}, {"type": "se"}])"),
+                   {"prior.kernels", "leave kernel out"});
+  expect_complaint(process_problem(R"(, "latents": 3)", R"(, "predict": {"inputs": [[0.5]], "y": [3]})"),
+                   {"predict.y", "0 to 2"});
+  expect_complaint(process_problem(R"(, "latents": 3)", R"(, "predict": {"inputs": [[0.5]], "y": [0.5]})"),
+                   {"predict.y"});
+  expect_complaint(R"({"format": "gaussmith-problem/1",
                      "prior": {"type": "isotropic", "dim": 2, "variance": 1, "latents": 3},
                      "sites": [{"type": "gaussian", "y": [0, 1], "variance": 1}]})",
-                 {"sites[0] (gaussian)", "prior.latents is 3"});
-  expect_refused(R"({"format": "gaussmith-problem/1",
+                   {"sites[0] (gaussian)", "prior.latents is 3"});
+  expect_complaint(R"({"format": "gaussmith-problem/1",
                      "prior": {"type": "isotropic", "dim": 2, "variance": 1, "latents": 2},
                      "sites": [{"type": "multinomial-logit", "y": [0]}, {"type": "multinomial-logit", "y": [1]}]})",
-                 {"sites[0]", "covers all rows"});
-  expect_refused(R"({"format": "gaussmith-problem/1",
+                   {"sites[0]", "covers all rows"});
+  expect_complaint(R"({"format": "gaussmith-problem/1",
                      "prior": {"type": "isotropic", "dim": 2, "variance": 1, "latents": 2},
                      "sites": [{"type": "multinomial-logit", "y": [0, 1], "classes": 2}]})",
-                 {"classes"});
-  expect_refused(R"({"format": "gaussmith-problem/1",
+                   {"classes"});
+  expect_complaint(R"({"format": "gaussmith-problem/1",
                      "prior": {"type": "dense", "covariance": [[1]], "latents": 2},
                      "sites": [{"type": "multinomial-logit", "y": [0]}]})",
-                 {"latents"});
+                   {"latents"});
 }
 
 }  // namespace
