@@ -60,7 +60,7 @@ enum class EpInner {
 };
 
 /// Where the tilted moments of a row of several classes come from.
-enum class EpMoments {
+enum class ClassMoments {
   nested,     ///< An EP inside the row: any number of classes.
   quadrature  ///< Exact, for up to four classes.
 };
@@ -74,7 +74,7 @@ struct Ep {
   int max_iterations = 5000;
   double tolerance = 1e-8;             ///< Largest relative mismatch of tilted and marginal moments at the end.
   EpInner inner = EpInner::converged;  ///< Of multinomial-probit sites.
-  EpMoments moments = EpMoments::nested;  ///< Of multinomial-probit sites.
+  ClassMoments moments = ClassMoments::nested;  ///< Of multinomial-probit sites.
 };
 
 /// Local variational bounds: super-Gaussian sites under Gaussian tangents, a lower bound on the evidence in closed form

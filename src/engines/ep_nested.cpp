@@ -59,6 +59,9 @@ class RowRule {
   /// Replaces x by what the row wants under its cavity and returns the log normaliser of the row there; NaN where that
   /// could not be found.
   [[nodiscard]] virtual double update(Index label, ConstSpan mean, ConstSpan covariance, Span x) const = 0;
+
+ private:
+  Index width_;
 };
 
 /// Inner EP of C - 1 scalar probit sites: their precisions, then their shifts.
@@ -146,8 +149,8 @@ class MomentRule final : public RowRule {
   void start(Index /*label*/, const SiteApproximation& sites, Index row, Span x) const override {
     const Index c = width();
     if (sites.precision.size() == 0) return std::fill(x.begin(), x.end(), 0.0);
-    precision(x) = contrasts_.transpose() *
-                   Eigen::Map<const Matrix>(sites.precision.data() + row * c * c, c, c) * contrasts_;
+    precision(x) =
+        contrasts_.transpose() * Eigen::Map<const Matrix>(sites.precision.data() + row * c * c, c, c) * contrasts_;
     shift(x) = contrasts_.transpose() * sites.shift.segment(row * c, c);
   }
 
@@ -178,12 +181,13 @@ class MomentRule final : public RowRule {
     if (!found.accurate) return std::numeric_limits<double>::quiet_NaN();
     // The site is the difference of the tilted and of the cavity's natural parameters.
     const auto natural = [&](const Matrix& v, const Vector& m) {
-      const Matrix inverse = Matrix(contrasts_.transpose() * v * contrasts_).ldlt().solve(Matrix::Identity(seen(), seen()));
+      const Matrix inverse =
+          Matrix(contrasts_.transpose() * v * contrasts_).ldlt().solve(Matrix::Identity(seen(), seen()));
       return std::pair<Matrix, Vector>(inverse, inverse * (contrasts_.transpose() * m));
     };
     const auto [t_after, n_after] = natural(tilted, tilted_mean);
-    const auto [t_before, n_before] = natural(Eigen::Map<const Matrix>(covariance.data(), c, c),
-                                              Eigen::Map<const Vector>(mean.data(), c));
+    const auto [t_before, n_before] =
+        natural(Eigen::Map<const Matrix>(covariance.data(), c, c), Eigen::Map<const Vector>(mean.data(), c));
     const Matrix t = t_after - t_before;
     precision(x) = 0.5 * (t + t.transpose());
     shift(x) = n_after - n_before;
@@ -213,7 +217,7 @@ class RowwiseSearch {
       : core_(core),
         rule_(rule),
         options_(options),
-        stars_(options.moments == EpMoments::nested),
+        stars_(options.moments == ClassMoments::nested),
         threads_(threads),
         progress_(run.progress, &report.history),
         report_(report),
@@ -391,14 +395,16 @@ void run_ep_nested(const Ep& options, const Run& run, Posterior::State& state) {
   if (options.power != 1.0) throw InvalidOption("ep.power: multinomial-probit sites take power 1");
   if (state.model.weights.size() > 0)
     throw InvalidOption("weights: ep knows multinomial-probit rows that count once; repeat the rows");
-  if (options.moments == EpMoments::quadrature && state.model.latents.count > ProbitClasses::most_classes_by_quadrature)
-    throw InvalidOption(fmt::format("ep.moments = quadrature takes at most {} classes, and this model has {}; use nested",
-                                    ProbitClasses::most_classes_by_quadrature, state.model.latents.count));
+  if (options.moments == ClassMoments::quadrature &&
+      state.model.latents.count > ProbitClasses::most_classes_by_quadrature)
+    throw InvalidOption(
+        fmt::format("ep.moments = quadrature takes at most {} classes, and this model has {}; use nested",
+                    ProbitClasses::most_classes_by_quadrature, state.model.latents.count));
   const std::shared_ptr<JointCore> core = build_joint_core(run, state);
   const SiteRows sites(state.model, state.threads);
   state.report.tolerance = options.tolerance;
   std::unique_ptr<RowRule> rule;
-  if (options.moments == EpMoments::nested)
+  if (options.moments == ClassMoments::nested)
     rule = std::make_unique<NestedRule>(core->width(), options);
   else
     rule = std::make_unique<MomentRule>(core->width());

@@ -71,8 +71,8 @@ inline constexpr Choices<EpMode, 4> ep_modes{{{{"auto", EpMode::automatic},
 inline constexpr Choices<EpInner, 2> ep_inners{
     {{{"converged", EpInner::converged}, {"incremental", EpInner::incremental}}}};
 
-inline constexpr Choices<EpMoments, 2> ep_moments{
-    {{{"nested", EpMoments::nested}, {"quadrature", EpMoments::quadrature}}}};
+inline constexpr Choices<ClassMoments, 2> ep_moments{
+    {{{"nested", ClassMoments::nested}, {"quadrature", ClassMoments::quadrature}}}};
 
 template <class Visitor>
 void fields(Ep& options, Visitor&& visit) {

@@ -322,11 +322,10 @@ TEST(SavedModelFile, RemembersEventsAndColumnsToKeep) {
 
 /// Three classes; `prior` is a gp at these inputs with any of the fields of several latents.
 SavedModel class_model(const std::string& fields, const std::string& kernel = R"("kernel": {"type": "se"})") {
-  const Problem problem =
-      parse_problem(R"({"format": "gaussmith-problem/1", "prior": {"type": "gp", "inputs": [[0.1], [0.7], [1.3]], )" +
-                        kernel + R"(, "latents": 3)" + fields +
-                        R"(}, "sites": [{"type": "multinomial-logit", "y": [0, 2, 1]}]})",
-                    "p.json");
+  const Problem problem = parse_problem(
+      R"({"format": "gaussmith-problem/1", "prior": {"type": "gp", "inputs": [[0.1], [0.7], [1.3]], )" + kernel +
+          R"(, "latents": 3)" + fields + R"(}, "sites": [{"type": "multinomial-logit", "y": [0, 2, 1]}]})",
+      "p.json");
   SavedModel saved = saved_from(problem, {}, 1);
   saved.coding.target.kind = ResponseKind::label;
   saved.coding.target.classes = {"a", "b, \"c\"", "d"};
