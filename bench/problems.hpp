@@ -20,6 +20,32 @@ inline Model classification(Index n, Index d) {
       .sites = {observe("bernoulli-logit", y)}};
 }
 
+/// GP classification into C classes: independent functions, squared exponential, labels from functions of their own.
+inline Model classes(Index n, Index count, std::string_view likelihood) {
+  Random random(44);
+  Matrix x(n, 3);
+  for (double& value : x.reshaped()) value = random.normal();
+  Vector y(n);
+  for (Index i = 0; i < n; ++i) {
+    double largest = -1e300;
+    for (Index c = 0; c < count; ++c) {
+      const double f =
+          2.0 * std::sin(x(i, c % 3) * (1.0 + 0.3 * static_cast<double>(c / 3)) + 2.4 * static_cast<double>(c)) +
+          random.normal();
+      if (f > largest) {
+        largest = f;
+        y(i) = static_cast<double>(c);
+      }
+    }
+  }
+  return Model{
+      .prior = GaussianProcess{std::move(x), make_kernel("se", {{"signal_sd", {2.0}}, {"lengthscale", {1.0}}})},
+      .design = Identity{},
+      .offset = {},
+      .sites = {observe(likelihood, y, {{"classes", one(static_cast<double>(count))}})},
+      .latents = {.count = count}};
+}
+
 /// Logistic regression: N rows, D weights.
 inline Model regression(Index n, Index d) {
   Random random(43);

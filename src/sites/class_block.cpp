@@ -12,6 +12,8 @@ namespace gaussmith {
 
 namespace {
 
+constexpr double most_classes = 100'000;
+
 [[noreturn]] void refuse(const SiteBlock& block, const char* what) {
   throw InvalidOption(fmt::format("{}: labels have no {}; use class probabilities", block.traits().name, what));
 }
@@ -27,9 +29,9 @@ ClassBlock::ClassBlock(const LikelihoodInfo& info, Vector responses, const SiteA
   check_responses(info, responses_);
   parameters_ = complete_arguments(info, responses_.size(), arguments);
   const Vector& classes = parameters_.front().values;
-  if (classes.size() != 1 || classes(0) < 2.0)
-    throw InvalidModel(fmt::format("{}: argument 'classes' is {}; expected one number, 2 or more", traits_.name,
-                                   classes.size() > 0 ? classes(0) : 0.0));
+  if (classes.size() != 1 || classes(0) < 2.0 || classes(0) > most_classes)
+    throw InvalidModel(fmt::format("{}: argument 'classes' is {}; expected one number, 2 to {}", traits_.name,
+                                   classes.size() > 0 ? classes(0) : 0.0, most_classes));
   classes_ = static_cast<Index>(classes(0));
   for (Index row = 0; row < responses_.size(); ++row)
     if (responses_(row) >= classes(0))

@@ -60,7 +60,7 @@ TEST(SiteValidation, Arguments) {
 TEST(SiteValidation, UnknownNamesListTheCatalogue) {
   std::vector<std::string> names{"unknown likelihood 'probit'"};
   for (const LikelihoodInfo& line : likelihood_catalogue()) names.push_back(line.traits.name);
-  EXPECT_EQ(names.size(), 13u);
+  EXPECT_EQ(names.size(), 15u);
   expect_refused("probit", one(1), {}, names);
 }
 

@@ -58,14 +58,15 @@ Sites random_sites(const std::string& likelihood, Index n, std::uint64_t seed) {
 
 std::vector<std::string> all_likelihoods() {
   std::vector<std::string> names;
-  for (const LikelihoodInfo& info : likelihood_catalogue()) names.push_back(info.traits.name);
+  for (const LikelihoodInfo& info : likelihood_catalogue())
+    if (info.traits.methods.empty()) names.push_back(info.traits.name);
   return names;
 }
 
 std::vector<std::string> smooth_likelihoods() {
   std::vector<std::string> names;
   for (const LikelihoodInfo& info : likelihood_catalogue())
-    if (info.traits.smooth) names.push_back(info.traits.name);
+    if (info.traits.smooth && info.traits.methods.empty()) names.push_back(info.traits.name);
   return names;
 }
 

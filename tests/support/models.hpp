@@ -20,7 +20,7 @@ Matrix random_covariance(Index dimension, Index rank, std::uint64_t seed);
 /// n responses of a likelihood drawn at latent values around 0, with fixed plausible arguments.
 Sites random_sites(const std::string& likelihood, Index n, std::uint64_t seed);
 
-/// The names of all likelihoods of the catalogue, and of the smooth ones.
+/// The names of all likelihoods of the catalogue with one latent a row, and of the smooth ones.
 std::vector<std::string> all_likelihoods();
 std::vector<std::string> smooth_likelihoods();
 

@@ -1,0 +1,140 @@
+// Methods for several classes against the DPOTRF calls that they stand on, and against dense code of order N C that
+// follows the papers.
+
+#include "linalg/blas_threads.hpp"
+#include "linalg/dense.hpp"
+#include "linalg/serial_blas.hpp"
+#include "paired.hpp"
+#include "problems.hpp"
+
+#include <cmath>
+
+namespace gaussmith::bench {
+namespace {
+
+Matrix spread_diagonal(Index order) {
+  Matrix a = Matrix::Constant(order, order, 0.5);
+  a.diagonal().setConstant(1.0 + static_cast<double>(order));
+  return a;
+}
+
+/// A fit in units of `count` calls of DPOTRF of this order, one thread each.
+void fit_against_cholesky(benchmark::State& state, const Model& model, const Method& method, Index order,
+                          double count) {
+  const int threads = static_cast<int>(state.range(2));
+  const BlasThreads blas(threads);
+  const Matrix start = spread_diagonal(order);
+  Matrix work;
+  int iterations = 0;
+  double residual = 0.0;
+  paired(
+      state,
+      [&] {
+        const Posterior q = infer(model, method, {.threads = threads});
+        iterations = q.report().iterations;
+        residual = q.report().residual;
+      },
+      [&] { work = start; }, [&] { benchmark::DoNotOptimize(serial::cholesky(work)); });
+  state.counters["ratio"] = state.counters["ratio"] / count;
+  state.counters["steps"] = iterations;
+  state.counters["residual"] = residual;
+}
+
+/// Arguments: N, C, threads. In units of C + 1 DPOTRF(N).
+void classes_laplace(benchmark::State& state) {
+  fit_against_cholesky(state, classes(state.range(0), state.range(1), "multinomial-logit"), Laplace{}, state.range(0),
+                       static_cast<double>(state.range(1) + 1));
+}
+void classes_nested_ep(benchmark::State& state) {
+  fit_against_cholesky(state, classes(state.range(0), state.range(1), "multinomial-probit"), Ep{}, state.range(0),
+                       static_cast<double>(state.range(1) + 1));
+}
+void classes_structured_kl(benchmark::State& state) {
+  fit_against_cholesky(state, classes(state.range(0), state.range(1), "multinomial-logit"),
+                       Kl{.covariance = "structured"}, state.range(0), static_cast<double>(state.range(1) + 1));
+}
+/// In units of DPOTRF(N (C - 1)).
+void classes_full_kl(benchmark::State& state) {
+  fit_against_cholesky(state, classes(state.range(0), state.range(1), "multinomial-logit"), Kl{.covariance = "full"},
+                       state.range(0) * (state.range(1) - 1), 1.0);
+}
+
+/// Softmax Laplace as it is usually written: Newton's method with matrices of order N C.
+double dense_laplace(const Model& model) {
+  const auto& process = std::get<GaussianProcess>(model.prior);
+  const Index n = model.rows();
+  const Index c = model.latents.count;
+  Matrix gram;
+  process.kernel->gram(process.inputs, gram);
+  // Stacked by function, as in the papers: K is block diagonal.
+  Matrix k = Matrix::Zero(n * c, n * c);
+  for (Index a = 0; a < c; ++a) k.block(a * n, a * n, n, n) = gram;
+  const Vector& y = model.sites[0]->responses();
+  Vector f = Vector::Zero(n * c);
+  Vector dual = f;
+  Matrix b;
+  double log_joint = 0.0;
+  for (int step = 0; step < 50; ++step) {
+    Matrix p = Eigen::Map<const Matrix>(f.data(), n, c);
+    p.colwise() -= p.rowwise().maxCoeff().eval();
+    p = p.array().exp();
+    p.array().colwise() /= p.rowwise().sum().eval().array();
+    Vector gradient = -p.reshaped();
+    log_joint = -0.5 * dual.dot(f);
+    for (Index i = 0; i < n; ++i) {
+      gradient(static_cast<Index>(y(i)) * n + i) += 1.0;
+      log_joint += std::log(p(i, static_cast<Index>(y(i))));
+    }
+    // B = I + R'K R with W = R R', R = D^1/2 (I - q q'), q = p^1/2.
+    Matrix root = Matrix::Zero(n * c, n * c);
+    for (Index i = 0; i < n; ++i) {
+      const Vector q = p.row(i).cwiseSqrt();
+      for (Index a = 0; a < c; ++a)
+        for (Index d = 0; d < c; ++d) root(a * n + i, d * n + i) = q(a) * ((a == d ? 1.0 : 0.0) - q(a) * q(d));
+    }
+    b = transposed_times(root, times(k, root));
+    b.diagonal().array() += 1.0;
+    if (!cholesky(b)) break;
+    const Vector right = root * (root.transpose() * f) + gradient;
+    Vector inner = root.transpose() * (k * right);
+    solve_lower(b, inner);
+    solve_lower_transposed(b, inner);
+    const Vector next = right - root * inner;
+    const double moved = (next - dual).norm();
+    dual = next;
+    f = k * dual;
+    if (moved < 1e-8 * (1.0 + dual.norm())) break;
+  }
+  return log_joint - half_log_determinant(b);
+}
+
+/// How many times faster than dense code.
+void classes_laplace_against_dense(benchmark::State& state) {
+  const Model model = classes(state.range(0), state.range(1), "multinomial-logit");
+  const int threads = static_cast<int>(state.range(2));
+  const BlasThreads blas(threads);
+  double dense = 0.0;
+  double ours = 0.0;
+  paired(
+      state, [&] { ours = infer(model, Laplace{}, {.threads = threads}).log_evidence().value; }, [] {},
+      [&] { dense = dense_laplace(model); });
+  state.counters["times_faster"] = 1.0 / state.counters["ratio"];
+  state.counters["difference"] = ours - dense;
+}
+
+void sizes(benchmark::internal::Benchmark* b) {
+  b->ArgNames({"N", "C", "threads"})->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(3);
+}
+BENCHMARK(classes_laplace)
+    ->Args({500, 10, 2})
+    ->Args({500, 5, 2})
+    ->Args({500, 20, 2})
+    ->Args({1000, 10, 2})
+    ->Apply(sizes);
+BENCHMARK(classes_nested_ep)->Args({500, 10, 2})->Args({500, 5, 2})->Args({140, 3, 2})->Apply(sizes);
+BENCHMARK(classes_structured_kl)->Args({500, 10, 2})->Args({500, 5, 2})->Apply(sizes);
+BENCHMARK(classes_full_kl)->Args({500, 5, 2})->Apply(sizes);
+BENCHMARK(classes_laplace_against_dense)->Args({200, 10, 2})->Apply(sizes);
+
+}  // namespace
+}  // namespace gaussmith::bench
