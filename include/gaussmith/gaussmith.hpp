@@ -2,6 +2,8 @@
 // The whole library.
 
 #include "gaussmith/active.hpp"
+#include "gaussmith/class_bounds.hpp"
+#include "gaussmith/class_probabilities.hpp"
 #include "gaussmith/design.hpp"
 #include "gaussmith/errors.hpp"
 #include "gaussmith/files.hpp"

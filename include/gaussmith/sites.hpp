@@ -113,6 +113,11 @@ class SiteBlock {
   /// latents a lower bound on it, where that is what has a closed form.
   virtual void expectation(Index first, ConstSpan mean, ConstSpan variance, const ExpectationOut& out) const = 0;
 
+  /// Of several latents whose expectation() is a bound: the expectation itself when eta ~ N(mean, covariance), and for
+  /// every row the absolute error vouched for.
+  virtual void expected_log_density(Index first, ConstSpan mean, ConstSpan covariance, const ProbabilityGoal& goal,
+                                    Span value, Span error) const;
+
   /// Tilted moments with a power in (0, 1], accurate to 1e-9 (1 + |value|); variance > 0.
   virtual void tilted(Index first, ConstSpan mean, ConstSpan variance, double power, const TiltedOut& out) const = 0;
 

@@ -55,6 +55,14 @@ void put_classes(const Prediction& prediction, const ResultContent& content, boo
   out["probability_at_mean"] = matrix_json(prediction.class_probabilities_at_mean());
 }
 
+Json bounds_json(const ClassBounds& bounds) {
+  const auto number = [](const std::optional<double>& value) { return value ? Json(*value) : Json(); };
+  return {{"log_zb", bounds.log_zb},
+          {"log_zb_error", bounds.log_zb_error},
+          {"theorem9", number(bounds.theorem9)},
+          {"theorem10", number(bounds.theorem10)}};
+}
+
 Json joint_json(const Json& prediction, const Vector& responses) {
   double lower = 0.0;
   for (std::size_t t = 0; t < static_cast<std::size_t>(responses.size()); ++t) {

@@ -1,6 +1,7 @@
 #pragma once
 // What results say of models with several latents a row: arrays with a second index, and class probabilities.
 
+#include "gaussmith/class_bounds.hpp"
 #include "gaussmith/files.hpp"
 
 #include <nlohmann/json.hpp>
@@ -21,6 +22,9 @@ namespace gaussmith {
 
 /// The class probabilities of predictions, and what the method kl adds; nothing of their latents.
 void put_classes(const Prediction& prediction, const ResultContent& content, bool kl, nlohmann::ordered_json& out);
+
+/// `bounds`: what lies below the evidence beside what the method kl gives; null where there is no such bound.
+[[nodiscard]] nlohmann::ordered_json bounds_json(const ClassBounds& bounds);
 
 /// `joint`: the log predictive density of all responses together, from below, as far as it is known.
 [[nodiscard]] nlohmann::ordered_json joint_json(const nlohmann::ordered_json& prediction, const Vector& responses);

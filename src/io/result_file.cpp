@@ -258,6 +258,9 @@ std::string result_json(const Posterior& posterior, const ResultContent& content
     out["weights"]["variance_error"] = report.weights_estimate_error;
     out["latent"]["variance_error"] = report.latent_estimate_error;
   }
+  if (usable && has_class_bounds(posterior)) {
+    out["bounds"] = bounds_json(class_bounds(posterior, content.probability));
+  }
   out["parameters"] = parameters(all, one_block);
   out["gradient"] = usable ? gradient(posterior, all, one_block) : Json();
   if (content.prediction != nullptr) {

@@ -1,6 +1,7 @@
 // exp eta_y / sum_c exp eta_c: C classes, C latents.
 
 #include "numerics/class_probabilities.hpp"
+#include "numerics/expected_log_sum_exp.hpp"
 #include "sites/class_block.hpp"
 #include "sites/entry.hpp"
 #include "sites/softmax.hpp"
@@ -75,6 +76,16 @@ class MultinomialLogit final : public ClassBlock {
                                          {view(probabilities), row_of(out.d_mean, i, c), d_variance});
       if (!out.value.empty()) out.value[static_cast<std::size_t>(i)] = result.value;
       for (double& value : d_variance) value *= -0.5;
+    });
+  }
+
+  /// m_y - E[log sum exp].
+  void expected_log_density(Index first, ConstSpan mean, ConstSpan covariance, const ProbabilityGoal& goal, Span value,
+                            Span error) const override {
+    expected_log_sum_exp(width(), mean, covariance, goal, value, error);
+    for_rows(first, mean, [&](Index row, Index i) {
+      double& own = value[static_cast<std::size_t>(i)];
+      own = row_of(mean, i, width())[static_cast<std::size_t>(label(row))] - own;
     });
   }
 

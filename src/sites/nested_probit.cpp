@@ -1,8 +1,8 @@
 #include "sites/nested_probit.hpp"
 
+#include "numerics/other_class.hpp"
 #include "numerics/special.hpp"
 #include "sites/half_line.hpp"
-#include "sites/other_class.hpp"
 
 #include <Eigen/Cholesky>
 

@@ -1,10 +1,8 @@
 #include "sites/probit_classes.hpp"
 
-#include "sites/other_class.hpp"
+#include "numerics/other_class.hpp"
+#include "numerics/probit_differences.hpp"
 
-#include <Eigen/Eigenvalues>
-
-#include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <limits>
@@ -59,30 +57,14 @@ double ProbitClasses::log_density(Index label, ConstSpan eta, Span first, Span s
 ProbitClasses::Tilted ProbitClasses::tilted(Index label, ConstSpan mean, ConstSpan covariance, Span tilted_mean,
                                             Span tilted_covariance) {
   assert(classes_ <= most_classes_by_quadrature);
-  const Index size = classes_ - 1;
   const Eigen::Map<const Vector> m(mean.data(), classes_);
   const Eigen::Map<const Matrix> v(covariance.data(), classes_, classes_);
-  Matrix reach(classes_, size);  // V D': covariance of f with the differences.
-  for (Index j = 0; j < size; ++j) {
-    offset_(j) = m(label) - m(other_class(j, label));
-    reach.col(j) = v.col(label) - v.col(other_class(j, label));
-  }
-  Matrix omega(size, size);
-  for (Index j = 0; j < size; ++j)
-    for (Index k = 0; k < size; ++k)
-      omega(j, k) = (reach(label, k) - reach(other_class(j, label), k)) + 1.0 + (j == k ? 1.0 : 0.0);
-  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(omega);
-  const double kappa = std::max(1.0, eigen.eigenvalues()(0));  // Omega is at least I.
-  Matrix loadings(size, size - 1);
-  for (Index i = 1; i < size; ++i)
-    loadings.col(i - 1) =
-        std::sqrt(std::max(0.0, eigen.eigenvalues()(i) - kappa) / kappa) * eigen.eigenvectors().col(i);
-  if (NdtrProduct::node_count(loadings) > most_nodes) return {std::numeric_limits<double>::quiet_NaN(), false};
-  const double scale = std::sqrt(kappa);
-  offset_ /= scale;
-  const double value = product_.log_integral(offset_, loadings, view(slope_), {hessian_.data(), entries(hessian_)});
-  Eigen::Map<Vector>(tilted_mean.data(), classes_) = m + reach * slope_ / scale;
-  Eigen::Map<Matrix>(tilted_covariance.data(), classes_, classes_) = v + reach * (hessian_ / kappa) * reach.transpose();
+  const ProbitDifferences d(classes_, label, mean, covariance);
+  if (NdtrProduct::node_count(d.loadings) > most_nodes) return {std::numeric_limits<double>::quiet_NaN(), false};
+  const double value = product_.log_integral(d.offset, d.loadings, view(slope_), {hessian_.data(), entries(hessian_)});
+  Eigen::Map<Vector>(tilted_mean.data(), classes_) = m + d.reach * slope_ / d.scale;
+  Eigen::Map<Matrix>(tilted_covariance.data(), classes_, classes_) =
+      v + d.reach * (hessian_ / (d.scale * d.scale)) * d.reach.transpose();
   return {value, true};
 }
 

@@ -17,6 +17,11 @@ void SiteBlock::star(Index /*first*/, ConstSpan /*eta*/, Span /*out*/) const {
   throw std::logic_error(traits().name + ": the curvature is no star");
 }
 
+void SiteBlock::expected_log_density(Index /*first*/, ConstSpan /*mean*/, ConstSpan /*covariance*/,
+                                     const ProbabilityGoal& /*goal*/, Span /*value*/, Span /*error*/) const {
+  throw std::logic_error(traits().name + ": no expectation beside expectation()");
+}
+
 void SiteBlock::class_probabilities(Index /*first*/, ConstSpan /*mean*/, ConstSpan /*covariance*/,
                                     const ProbabilityGoal& /*goal*/, Span /*probability*/, Span /*error*/) const {
   throw InvalidOption(traits().name + ": the responses are no classes, so there are no class probabilities");

@@ -1,6 +1,6 @@
 #include "sites/softmax_bound.hpp"
 
-#include "sites/other_class.hpp"
+#include "numerics/other_class.hpp"
 
 #include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>

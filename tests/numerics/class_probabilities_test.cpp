@@ -94,6 +94,49 @@ TEST(ClassProbabilities, StatedErrorsHold) {
     }
 }
 
+/// A random covariance that turning the classes does not change: with equal means they are equally likely.
+Latents turning_latents(Index classes, double variance, Random& random) {
+  Vector first(classes);
+  for (double& x : first) x = random.normal();
+  Matrix root(classes, classes);
+  for (Index i = 0; i < classes; ++i)
+    for (Index j = 0; j < classes; ++j) root(i, j) = first((j - i + classes) % classes);
+  return {Vector::Zero(classes), variance / first.squaredNorm() * root * root.transpose()};
+}
+
+TEST(ClassProbabilities, StatedErrorsOfManyClassesHold) {
+  Random random(56);
+  for (const ClassLink link : {ClassLink::logit, ClassLink::probit})
+    for (const Index classes : {5, 10, 50})
+      for (const double variance : {1e-2, 1.0, 1e2}) {
+        int held = 0;
+        constexpr int trials = 40;
+        for (int trial = 0; trial < trials; ++trial) {
+          const Latents f = turning_latents(classes, variance, random);
+          const Answer found =
+              answer(link, f, {.tolerance = 1e-2, .seed = static_cast<std::uint64_t>(trial), .threads = 1});
+          EXPECT_LE(found.error, 1e-2);
+          held +=
+              distance(found.probability, Vector::Constant(classes, 1.0 / static_cast<double>(classes))) <= found.error
+                  ? 1
+                  : 0;
+        }
+        EXPECT_GE(held, 38) << classes << " classes, variance " << variance;
+      }
+}
+
+TEST(ClassProbabilities, IndependentLatentsNeedNoPoints) {
+  // One latent that differs: its chance is an integral in closed form but for one variable.
+  const Latents f{Vector{{1.0, 0.0, 0.0, 0.0, 0.0}}, Matrix(Vector{{9.0, 1.0, 1.0, 1.0, 1.0}}.asDiagonal())};
+  double largest = 0.0;
+  for (double x = -40.0; x < 40.0; x += 0.01)
+    largest += 0.01 * std::exp(-0.05 * (x - 1.0) * (x - 1.0) - log_sqrt_two_pi) / std::sqrt(10.0) *
+               std::pow(ndtr(x / std::sqrt(2.0)), 4);
+  const Answer found = answer(ClassLink::probit, f, {});
+  EXPECT_NEAR(found.probability(0), largest, 1e-6);
+  EXPECT_LE(found.error, 1e-5);
+}
+
 TEST(ClassProbabilities, ManyClassesAreThoseOfMonteCarlo) {
   Random random(53);
   for (const Index classes : {10, 50}) {
