@@ -10,6 +10,14 @@ namespace gaussmith {
 
 namespace {
 
+/// What a bound beside the evidence is worth: points of more than three classes stop at this error a row.
+constexpr double tolerance_of_bounds = 3e-3;
+
+ProbabilityGoal goal_of_bounds(ProbabilityGoal goal) {
+  goal.tolerance = std::max(goal.tolerance, tolerance_of_bounds);
+  return goal;
+}
+
 using Json = nlohmann::ordered_json;
 
 /// The values of the first rows; all of them for 0.
@@ -259,7 +267,7 @@ std::string result_json(const Posterior& posterior, const ResultContent& content
     out["latent"]["variance_error"] = report.latent_estimate_error;
   }
   if (usable && has_class_bounds(posterior)) {
-    out["bounds"] = bounds_json(class_bounds(posterior, content.probability));
+    out["bounds"] = bounds_json(class_bounds(posterior, goal_of_bounds(content.probability)));
   }
   out["parameters"] = parameters(all, one_block);
   out["gradient"] = usable ? gradient(posterior, all, one_block) : Json();
