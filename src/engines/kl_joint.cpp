@@ -27,11 +27,19 @@ constexpr Index smallest_started_order = 200;
 /// Where that one stops on the way to the full one.
 constexpr double rough_tolerance = 1e-5;
 constexpr int mixing_depth = 12;
+/// Where variances are large the blocks answer a change of the covariances by as large a one the other way: half of the
+/// way to their rule is a better step than all of it, from the first time that all of it lowers the bound.
+constexpr double relaxation = 0.5;
+/// Extrapolations in a row that lower the bound before the memory of them is thrown away.
+constexpr int most_refusals = 3;
 constexpr int max_halvings = 30;
 /// A bound may fall by this much of its parts before it has fallen.
 constexpr double rounding_share = 1e-13;
-/// Steps without a better residual before the search is stalled.
+/// Steps with neither a better residual nor a gain of the bound beyond its last digits: after the first number the
+/// memory of the acceleration is thrown away, after the second the search is stalled.
+constexpr int idle_steps_to_forget = 10;
 constexpr int max_idle_steps = 30;
+constexpr double smallest_gain = 1e-11;
 
 enum class Structure { full, star };
 
@@ -85,14 +93,18 @@ class BoundSearch {
   void climb() {
     AndersonMixing mixing(mixing_depth);
     double best = std::numeric_limits<double>::infinity();
+    double bound = -std::numeric_limits<double>::infinity();
     int idle = 0;
     for (; report_.iterations < options_.max_iterations; ++report_.iterations) {
       const Next next = progress_.tell(
           {report_.iterations, now_.bound, now_.residual, structure_ == Structure::star ? "structured" : "full"});
       if (now_.residual <= tolerance_) return finish(Status::converged, "the site equations hold");
       if (next == Next::accept) return finish(Status::stopped, "stopped by the caller before the optimum was reached");
-      idle = now_.residual < 0.9 * best ? 0 : idle + 1;
+      const bool gains = now_.bound > bound + smallest_gain * (1.0 + std::abs(now_.bound));
+      idle = gains || now_.residual < 0.9 * best ? 0 : idle + 1;
+      if (idle % idle_steps_to_forget == idle_steps_to_forget - 1) mixing.clear();
       best = std::min(best, now_.residual);
+      bound = now_.bound;
       const bool moved = idle <= max_idle_steps && advance(mixing);
       if (!moved && structure_ == Structure::star && !held_) {
         // Stars that agree with their rule are not quite the best stars: the bound has its say, and the mean its
@@ -197,7 +209,7 @@ class BoundSearch {
     return true;
   }
 
-  /// One step that does not lower the bound: accelerated, plain, then shorter ones.
+  /// One step that does not lower the bound: accelerated, then plain ones, ever shorter.
   bool advance(AndersonMixing& mixing) {
     const Vector& t = unknowns(point_.sites);
     const Vector& wanted = unknowns(now_.rule);
@@ -208,13 +220,21 @@ class BoundSearch {
     const RowMarginals q = core_.marginals(now_.mean);
     Vector weight(x.size());
     weight << q.variance.cwiseSqrt(), (structure_ == Structure::star ? q.variance : block_sizes(q.variance));
-    const Vector accelerated = mixing.next(x, f, weight, 1.0);
-    if (take(accelerated)) return true;
-    if (take(x + f)) return true;
-    mixing.clear();
-    double length = 0.5;
+    if (take(mixing.next(x, f, weight, share_))) {
+      refused_ = 0;
+      return true;
+    }
+    // What has been seen is worth keeping unless it misleads time and again.
+    if (++refused_ >= most_refusals) {
+      mixing.clear();
+      refused_ = 0;
+    }
+    double length = share_;
     for (int halving = 0; halving < max_halvings; ++halving, length *= 0.5)
-      if (take(x + length * f)) return true;
+      if (take(x + length * f)) {
+        if (halving > 0) share_ = relaxation;
+        return true;
+      }
     settle();
     return false;
   }
@@ -245,6 +265,8 @@ class BoundSearch {
   BlockPoint point_;
   Evaluation now_;
   bool held_ = false;
+  int refused_ = 0;
+  double share_ = 1.0;  // Of the way to the rule that a step goes.
   double left_ = 0.0;
 };
 
@@ -280,10 +302,9 @@ void run_kl_joint(const Kl& options, const Run& run, Posterior::State& state) {
 
   BlockPoint start;
   const SiteApproximation* warm = run.warm_start != nullptr ? &run.warm_start->site_approximation() : nullptr;
-  const bool warmed =
-      warm != nullptr && warm->rows() == core->rows() && warm->width == core->width() && core->set(*warm);
-  if (warmed) {
-    start = {core->mean().coordinates, *warm};
+  if (warm != nullptr && warm->rows() == core->rows() && warm->width == core->width()) {
+    // The dual, a = nu - T m, carries over to another prior; the mean that the sites have there may be far away.
+    start = {warm->shift - precision_times(*warm, run.warm_start->latent().mean), *warm};
   } else if (structure == Structure::full && core->prior().is_independent() && !core->prior().has_root() &&
              core->rows() * (core->width() - 1) >= smallest_started_order) {
     BoundSearch rough(*core, sites, options, Structure::star, std::max(rough_tolerance, options.tolerance), progress,

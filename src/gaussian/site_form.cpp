@@ -41,7 +41,7 @@ Vector precision_times(const SiteApproximation& sites, const Vector& eta) {
   const Index c = sites.width;
   if (c == 1) return sites.precision.cwiseProduct(eta);
   Vector out(eta.size());
-  for (Index n = 0; n < sites.rows(); ++n)
+  for (Index n = 0; n < eta.size() / c; ++n)  // The shifts may not be known yet.
     out.segment(n * c, c).noalias() =
         Eigen::Map<const Matrix>(sites.precision.data() + n * c * c, c, c) * eta.segment(n * c, c);
   return out;
