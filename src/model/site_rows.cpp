@@ -24,7 +24,7 @@ ConstSpan piece_of(const Vector& whole, Index row, Index count) {
 }
 
 /// One quantity of all rows, `each` numbers a row; null where it is not asked for.
-struct Column {
+struct RowNumbers {
   Vector* whole;
   Index each;
 
@@ -65,20 +65,20 @@ void SiteRows::for_pieces(const std::function<void(const SiteBlock&, Index, Inde
 }
 
 void SiteRows::log_density(const Vector& eta, Vector* value, Vector* first, Vector* second, Vector* third) const {
-  const std::array<Column, 4> out = {{{value, 1}, {first, width_}, {second, width_ * width_}, {third, width_}}};
-  for (const Column& column : out)
+  const std::array<RowNumbers, 4> out = {{{value, 1}, {first, width_}, {second, width_ * width_}, {third, width_}}};
+  for (const RowNumbers& column : out)
     if (column.whole) column.whole->resize(rows_ * column.each);
   for_pieces([&](const SiteBlock& block, Index begin, Index row, Index count) {
     block.log_density(
         begin, piece_of(eta, row * width_, count * width_),
         {out[0].piece(row, count), out[1].piece(row, count), out[2].piece(row, count), out[3].piece(row, count)});
-    for (const Column& column : out) weigh(row, column.piece(row, count), column.each);
+    for (const RowNumbers& column : out) weigh(row, column.piece(row, count), column.each);
   });
 }
 
 Vector SiteRows::curvature_slope(const Vector& eta, const Vector& covariance) const {
   Vector slope(eta.size());
-  const Column out{&slope, width_};
+  const RowNumbers out{&slope, width_};
   for_pieces([&](const SiteBlock& block, Index begin, Index row, Index count) {
     block.curvature_slope(begin, piece_of(eta, row * width_, count * width_),
                           piece_of(covariance, row * width_ * width_, count * width_ * width_), out.piece(row, count));
@@ -90,7 +90,7 @@ Vector SiteRows::curvature_slope(const Vector& eta, const Vector& covariance) co
 Vector SiteRows::star(const Vector& eta) const {
   if (!all(&SiteTraits::star)) return {};
   Vector pi(eta.size());
-  const Column out{&pi, width_};
+  const RowNumbers out{&pi, width_};
   for_pieces([&](const SiteBlock& block, Index begin, Index row, Index count) {
     block.star(begin, piece_of(eta, row * width_, count * width_), out.piece(row, count));
     weigh(row, out.piece(row, count), width_);
@@ -101,8 +101,8 @@ Vector SiteRows::star(const Vector& eta) const {
 void SiteRows::expectation(const Vector& mean, const Vector& variance, Vector* value, Vector* d_mean,
                            Vector* d_variance) const {
   const Index square = width_ * width_;
-  const std::array<Column, 3> out = {{{value, 1}, {d_mean, width_}, {d_variance, square}}};
-  for (const Column& column : out)
+  const std::array<RowNumbers, 3> out = {{{value, 1}, {d_mean, width_}, {d_variance, square}}};
+  for (const RowNumbers& column : out)
     if (column.whole) column.whole->resize(rows_ * column.each);
   for_pieces([&](const SiteBlock& block, Index begin, Index row, Index count) {
     const ConstSpan m = piece_of(mean, row * width_, count * width_);
@@ -112,7 +112,7 @@ void SiteRows::expectation(const Vector& mean, const Vector& variance, Vector* v
       tangent_expectation(block, begin, m, v, piece);
     else
       block.expectation(begin, m, v, piece);
-    for (const Column& column : out) weigh(row, column.piece(row, count), column.each);
+    for (const RowNumbers& column : out) weigh(row, column.piece(row, count), column.each);
   });
 }
 

@@ -165,6 +165,7 @@ Matrix mixture_samples(const std::vector<Prediction>& parts, const Vector& weigh
   if (parts.front().latents() > 1) {
     // Draws of every part, of which each point takes one.
     std::vector<Matrix> all;
+    all.reserve(parts.size());
     for (const Prediction& part : parts) all.push_back(part.response_samples(draws, random.bits()));
     for (int d = 0; d < draws; ++d)
       for (Index i = 0; i < out.rows(); ++i) out(i, d) = all[draw_part()](i, d);
