@@ -34,6 +34,8 @@ def main():
     parser.add_argument("test", nargs="?")
     parser.add_argument("--tool", default="build/bin/gaussmith")
     parser.add_argument("--method", default="vb")
+    parser.add_argument("--prior", default="isotropic", help="isotropic or laplace")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="as for the tool; repeatable")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--threads", default="2")
     arguments = parser.parse_args()
@@ -41,8 +43,10 @@ def main():
         model = os.path.join(folder, "liblinear.model")
         ours = os.path.join(folder, "ours.gsm")
         point, _ = best_time(["liblinear-train", "-s", "0", "-e", "1e-4", "-q", arguments.train, model], arguments.runs)
-        fit = [arguments.tool, "fit", "--data", arguments.train, "--likelihood", "bernoulli-logit", "--prior", "isotropic",
+        fit = [arguments.tool, "fit", "--data", arguments.train, "--likelihood", "bernoulli-logit", "--prior",
+               arguments.prior,
                "--method", arguments.method, "--threads", arguments.threads, "--quiet", "--save", ours]
+        fit += [word for setting in arguments.set for word in ("--set", setting)]
         full, _ = best_time(fit, arguments.runs)
         print(f"liblinear {point:.2f} s, gaussmith {arguments.method} {full:.2f} s, ratio {full / point:.2f}")
         if arguments.test:

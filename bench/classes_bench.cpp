@@ -133,7 +133,7 @@ BENCHMARK(classes_laplace)
     ->Apply(sizes);
 BENCHMARK(classes_nested_ep)->Args({500, 10, 2})->Args({500, 5, 2})->Args({140, 3, 2})->Apply(sizes);
 BENCHMARK(classes_structured_kl)->Args({500, 10, 2})->Args({500, 5, 2})->Apply(sizes);
-BENCHMARK(classes_full_kl)->Args({500, 5, 2})->Apply(sizes);
+BENCHMARK(classes_full_kl)->Args({500, 5, 2})->Args({500, 10, 2})->Apply(sizes);
 BENCHMARK(classes_laplace_against_dense)->Args({200, 10, 2})->Apply(sizes);
 
 }  // namespace

@@ -3,14 +3,12 @@
 // Each method runs in a process of its own, because a peak cannot be taken back.
 
 #include "gaussmith/gaussmith.hpp"
-
-#include <sys/wait.h>
-#include <unistd.h>
+#include "peak_memory.hpp"
 
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <string>
+#include <optional>
+#include <utility>
 
 namespace gs = gaussmith;
 
@@ -18,19 +16,6 @@ namespace {
 
 constexpr int columns = 400;
 constexpr int entries_a_row = 40;
-
-/// A line of /proc/self/status in bytes.
-double status(const std::string& name) {
-  std::ifstream file("/proc/self/status");
-  std::string word;
-  while (file >> word) {
-    if (word != name + ":") continue;
-    double kilobytes = 0.0;
-    file >> kilobytes;
-    return 1024.0 * kilobytes;
-  }
-  return 0.0;
-}
 
 gs::SparseMatrix sparse_rows(gs::Index rows) {
   gs::SparseMatrix h(rows, columns);
@@ -51,13 +36,11 @@ void measure(const char* name, const gs::Method& method, double gigabytes) {
                         .design = sparse_rows(rows),
                         .offset = {},
                         .sites = {gs::observe("bernoulli-logit", y)}};
-  std::ofstream("/proc/self/clear_refs") << 5;  // The peak so far is that of making the model.
-  const double before = status("VmRSS");
-  const gs::Posterior q = gs::infer(model, method);
-  const double own = status("VmHWM") - before;
+  std::optional<gs::Posterior> q;
+  const double own = gs::bench::own_peak([&] { q = gs::infer(model, method); });
   std::printf("%-24s design %.3f GB, N = %ld; the fit's own peak %.3f GB: %.2f copies, %.1f s, %s\n", name,
               model.design.bytes() / 1e9, static_cast<long>(rows), own / 1e9, own / model.design.bytes(),
-              q.report().seconds, q.report().converged() ? "converged" : "not converged");
+              q->report().seconds, q->report().converged() ? "converged" : "not converged");
 }
 
 }  // namespace
@@ -69,14 +52,6 @@ int main(int count, char** arguments) {
                                                         {"kl full", gs::Kl{.covariance = "full"}},
                                                         {"kl diagonal", gs::Kl{.covariance = "diagonal"}},
                                                         {"kl chevron:10", gs::Kl{.covariance = "chevron:10"}}};
-  for (const auto& [name, method] : methods) {
-    std::fflush(stdout);
-    const pid_t child = fork();
-    if (child == 0) {
-      measure(name, method, gigabytes);
-      std::fflush(stdout);
-      _exit(0);
-    }
-    waitpid(child, nullptr, 0);
-  }
+  for (const auto& [name, method] : methods)
+    gs::bench::in_a_child([&, label = name, &own = method] { measure(label, own, gigabytes); });
 }

@@ -8,30 +8,17 @@
 #include "text_rows.hpp"
 
 #include "gaussmith/gaussmith.hpp"
+#include "peak_memory.hpp"
 
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <string>
 
 namespace gs = gaussmith;
 
 namespace {
-
-/// A line of /proc/self/status in bytes.
-double status(const std::string& name) {
-  std::ifstream file("/proc/self/status");
-  std::string word;
-  while (file >> word) {
-    if (word != name + ":") continue;
-    double kilobytes = 0.0;
-    file >> kilobytes;
-    return 1024.0 * kilobytes;
-  }
-  return 0.0;
-}
 
 int write(const char* path, double entries) {
   const gs::bench::TextShape shape = gs::bench::text_shape_of(entries);
@@ -55,7 +42,7 @@ int write(const char* path, double entries) {
 }
 
 int read(const std::string& what, const char* path, bool single) {
-  const double before = status("VmRSS");
+  const double before = gs::bench::memory_status("VmRSS");
   const std::clock_t begin = std::clock();
   gs::Table table = gs::read_table(path, {.format = gs::TableFormat::svmlight, .single = single});
   gs::Design rows = table.features;
@@ -73,7 +60,8 @@ int read(const std::string& what, const char* path, bool single) {
   std::printf("%ld rows, %.0f entries: %.2f s, %.0f MB/s; %.1f bytes an entry held, %.1f at the peak\n",
               static_cast<long>(rows.rows()), entries, seconds,
               static_cast<double>(std::filesystem::file_size(path)) / 1e6 / seconds,
-              (status("VmRSS") - before) / entries, (status("VmHWM") - before) / entries);
+              (gs::bench::memory_status("VmRSS") - before) / entries,
+              (gs::bench::memory_status("VmHWM") - before) / entries);
   return 0;
 }
 

@@ -40,24 +40,33 @@ set_target_properties(gaussmith::openblas PROPERTIES
 gaussmith_import(lapacke ${GAUSSMITH_LAPACKE_STATIC} gaussmith::openblas)
 
 # CHOLMOD with the orderings it calls, static, so that its dense kernels are the BLAS above. METIS comes as a shared library
-# whose link without a version is part of another package; OpenMP is what CHOLMOD was compiled with. The archives are not
-# made for shared libraries, which take CHOLMOD's own and the system's BLAS with it.
+# whose link without a version is part of another package; OpenMP is what CHOLMOD was compiled with.
 find_path(GAUSSMITH_SUITESPARSE_INCLUDE cholmod.h PATH_SUFFIXES suitesparse REQUIRED)
 find_library(GAUSSMITH_GOMP NAMES gomp libgomp.so.1 REQUIRED)
-if(BUILD_SHARED_LIBS)
-  find_library(GAUSSMITH_CHOLMOD_SHARED NAMES cholmod REQUIRED)
-  gaussmith_import(cholmod ${GAUSSMITH_CHOLMOD_SHARED} ${GAUSSMITH_GOMP})
-else()
-  find_library(GAUSSMITH_METIS NAMES metis libmetis.so.5 REQUIRED)
-  set(GAUSSMITH_CHOLMOD_PARTS "")
-  foreach(part camd ccolamd colamd amd suitesparseconfig)
-    find_library(GAUSSMITH_${part}_STATIC NAMES lib${part}.a REQUIRED)
-    list(APPEND GAUSSMITH_CHOLMOD_PARTS ${GAUSSMITH_${part}_STATIC})
-  endforeach()
-  find_library(GAUSSMITH_CHOLMOD_STATIC NAMES libcholmod.a REQUIRED)
-  gaussmith_import(cholmod ${GAUSSMITH_CHOLMOD_STATIC} ${GAUSSMITH_CHOLMOD_PARTS} gaussmith::lapacke ${GAUSSMITH_METIS}
-    ${GAUSSMITH_GOMP} m)
-endif()
+find_library(GAUSSMITH_METIS NAMES metis libmetis.so.5 REQUIRED)
+# gaussmith_archive(PART): what to link of an archive. Those of Debian were compiled for programs: a shared library of ours
+# takes them but for the places that name stdout and stderr, which must be its own (src/linalg/sparse_cholesky.cpp). So
+# we link copies in which these two have another name. Who links the installed package makes a program.
+macro(gaussmith_archive part)
+  find_library(GAUSSMITH_${part}_STATIC NAMES lib${part}.a REQUIRED)
+  set(GAUSSMITH_${part}_LINKED ${GAUSSMITH_${part}_STATIC})
+  if(NOT DEFINED CMAKE_FIND_PACKAGE_NAME)
+    set(GAUSSMITH_${part}_LINKED ${PROJECT_BINARY_DIR}/archives/lib${part}.a)
+    if(${GAUSSMITH_${part}_STATIC} IS_NEWER_THAN ${GAUSSMITH_${part}_LINKED})
+      file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/archives)
+      execute_process(COMMAND ${CMAKE_OBJCOPY} --redefine-sym stdout=gaussmith_stdout --redefine-sym stderr=gaussmith_stderr
+        ${GAUSSMITH_${part}_STATIC} ${GAUSSMITH_${part}_LINKED} COMMAND_ERROR_IS_FATAL ANY)
+    endif()
+  endif()
+endmacro()
+set(GAUSSMITH_CHOLMOD_PARTS "")
+foreach(part camd ccolamd colamd amd suitesparseconfig)
+  gaussmith_archive(${part})
+  list(APPEND GAUSSMITH_CHOLMOD_PARTS ${GAUSSMITH_${part}_LINKED})
+endforeach()
+gaussmith_archive(cholmod)
+gaussmith_import(cholmod ${GAUSSMITH_cholmod_LINKED} ${GAUSSMITH_CHOLMOD_PARTS} gaussmith::lapacke ${GAUSSMITH_METIS}
+  ${GAUSSMITH_GOMP} m)
 set_target_properties(gaussmith::cholmod PROPERTIES INTERFACE_INCLUDE_DIRECTORIES ${GAUSSMITH_SUITESPARSE_INCLUDE})
 
 # FFTW, for operators that convolve or transform. Static as well: plans of a program's own FFTW are not ours.

@@ -237,5 +237,6 @@ int main(int argc, char** argv) {
   defaults.threads = 2;
   defaults.protocol.scales = {0.0125, 0.018, 0.025, 0.035, 0.05, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4, 0.56, 0.8};
   return run_program("gaussian_kl_regression", argc, argv, defaults,
-                     {"Concrete", "Friedman", "Neal", "Boston", "Concrete-slump", "Concrete-flow", "Concrete-7"}, run);
+                     {{"Concrete", "Friedman", "Neal", "Boston", "Concrete-slump", "Concrete-flow", "Concrete-7"}},
+                     run);
 }

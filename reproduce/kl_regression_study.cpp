@@ -36,8 +36,8 @@ Outcome judge(const gs::Posterior& posterior, const Split& split) {
   Outcome outcome;
   outcome.log_evidence = posterior.log_evidence().value;
   outcome.response_sd = split.response_sd;
-  outcome.responses = score(prediction, split.test.y);
-  if (split.test.f.size() > 0) outcome.function = score(prediction, split.test.f);
+  outcome.responses = predictive_score(prediction, split.test.y);
+  if (split.test.f.size() > 0) outcome.function = predictive_score(prediction, split.test.f);
   return outcome;
 }
 

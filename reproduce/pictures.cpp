@@ -5,13 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <memory>
 #include <stdexcept>
-#include <string_view>
 
 namespace reproduce {
 namespace {
@@ -41,21 +38,6 @@ std::vector<double> numbers_in(const std::string& text, const std::string& path)
   }
 }
 
-using Bytes = std::vector<std::uint8_t>;
-
-void append_number(Bytes& bytes, std::uint32_t number) {
-  for (int shift = 24; shift >= 0; shift -= 8) bytes.push_back(static_cast<std::uint8_t>(number >> shift));
-}
-
-/// Length, kind, content, check sum.
-void append_chunk(Bytes& png, std::string_view kind, const Bytes& content) {
-  append_number(png, static_cast<std::uint32_t>(content.size()));
-  Bytes checked(kind.begin(), kind.end());
-  checked.insert(checked.end(), content.begin(), content.end());
-  png.insert(png.end(), checked.begin(), checked.end());
-  append_number(png, static_cast<std::uint32_t>(crc32(0, checked.data(), static_cast<uInt>(checked.size()))));
-}
-
 }  // namespace
 
 std::vector<double> read_numbers(const std::string& path, int skipped) {
@@ -65,16 +47,8 @@ std::vector<double> read_numbers(const std::string& path, int skipped) {
 }
 
 Picture read_picture(const std::string& path) {
-  const std::string text = read_text(path);
-  if (text.substr(0, 2) != "P2") throw std::runtime_error(path + " is not a plain grey map (P2)");
-  const std::vector<double> numbers = numbers_in(text.substr(2), path);
-  if (numbers.size() < 3) throw std::runtime_error(path + " ends before its pixels");
-  Picture picture{.grid = {.height = static_cast<gs::Index>(numbers[1]), .width = static_cast<gs::Index>(numbers[0])},
-                  .pixels = {}};
-  if (static_cast<gs::Index>(numbers.size()) != picture.grid.size() + 3)
-    throw std::runtime_error(path + " has other than width x height pixels");
-  picture.pixels = Eigen::Map<const gs::Vector>(numbers.data() + 3, picture.grid.size()) / numbers[2];
-  return picture;
+  const gs::Matrix by_columns = gs::read_pgm(path).transpose();
+  return {.grid = {.height = by_columns.cols(), .width = by_columns.rows()}, .pixels = by_columns.reshaped()};
 }
 
 Picture middle(const Picture& picture, const gs::Grid& grid) {
@@ -91,35 +65,12 @@ void write_png(const std::string& path, const std::vector<Picture>& pictures) {
   const gs::Grid grid = pictures.front().grid;
   constexpr gs::Index gap = 4;
   const auto count = static_cast<gs::Index>(pictures.size());
-  const gs::Index width = count * grid.width + (count - 1) * gap;
-  Bytes lines;
-  for (gs::Index i = 0; i < grid.height; ++i) {
-    lines.push_back(0);  // No filter.
-    for (gs::Index p = 0; p < count; ++p) {
-      if (p > 0) lines.insert(lines.end(), gap, 255);
-      for (gs::Index j = 0; j < grid.width; ++j) {
-        const double grey = pictures[static_cast<std::size_t>(p)].pixels(i * grid.width + j);
-        lines.push_back(static_cast<std::uint8_t>(std::lround(255.0 * std::clamp(grey, 0.0, 1.0))));
-      }
-    }
-  }
-  uLongf size = compressBound(lines.size());
-  Bytes packed(size);
-  if (compress2(packed.data(), &size, lines.data(), lines.size(), Z_BEST_COMPRESSION) != Z_OK)
-    throw std::runtime_error(path + " could not be compressed");
-  packed.resize(size);
-
-  Bytes png = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
-  Bytes header;
-  append_number(header, static_cast<std::uint32_t>(width));
-  append_number(header, static_cast<std::uint32_t>(grid.height));
-  header.insert(header.end(), {8, 0, 0, 0, 0});  // Eight bits, grey, and nothing special.
-  append_chunk(png, "IHDR", header);
-  append_chunk(png, "IDAT", packed);
-  append_chunk(png, "IEND", {});
-  std::ofstream file(path, std::ios::binary);
-  file.write(reinterpret_cast<const char*>(png.data()), static_cast<std::streamsize>(png.size()));
-  if (!file) throw std::runtime_error(path + " cannot be written");
+  gs::Matrix all = gs::Matrix::Ones(grid.height, count * grid.width + (count - 1) * gap);
+  for (gs::Index p = 0; p < count; ++p)
+    all.middleCols(p * (grid.width + gap), grid.width) =
+        Eigen::Map<const gs::Matrix>(pictures[static_cast<std::size_t>(p)].pixels.data(), grid.width, grid.height)
+            .transpose();
+  gs::write_file(path, gs::format_png(all));
 }
 
 double signal_to_noise(const gs::Vector& picture, const gs::Vector& truth) {

@@ -18,7 +18,7 @@ struct Picture {
 /// All numbers of a text file, plain or gzip, separated by commas or white space, after the first `skipped` lines.
 [[nodiscard]] std::vector<double> read_numbers(const std::string& path, int skipped = 0);
 
-/// A plain (P2) portable grey map.
+/// A portable grey map.
 [[nodiscard]] Picture read_picture(const std::string& path);
 
 /// The middle of a picture.

@@ -1,9 +1,9 @@
 #include "robust_data.hpp"
 
-#include <algorithm>
+#include "partitions.hpp"
+
 #include <cmath>
 #include <numbers>
-#include <numeric>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -45,15 +45,6 @@ Part friedman_part(gs::Index rows, gs::Random& random) {
     part.y(n) = part.f(n) + random.normal();
   }
   return part;
-}
-
-/// A random order of 0 .. count - 1 (Fisher-Yates).
-std::vector<gs::Index> shuffled(gs::Index count, gs::Random& random) {
-  std::vector<gs::Index> order(static_cast<std::size_t>(count));
-  std::iota(order.begin(), order.end(), gs::Index{0});
-  for (std::size_t i = order.size(); i > 1; --i)
-    std::swap(order[i - 1], order[static_cast<std::size_t>(random.uniform() * static_cast<double>(i))]);
-  return order;
 }
 
 Split neal(gs::Random& random) {
@@ -98,21 +89,17 @@ DataSet from_table(const std::string& name, const std::filesystem::path& file, c
           }};
 }
 
-double population_sd(const gs::Vector& v) { return std::sqrt((v.array() - v.mean()).square().mean()); }
-
 void normalise(Split& split) {
   const gs::Index columns = split.train.x.cols();
   for (gs::Index d = 0; d <= columns; ++d) {
-    const gs::Vector reference = d < columns ? gs::Vector(split.train.x.col(d)) : split.train.y;
-    const double mean = reference.mean();
-    const double sd = std::max(population_sd(reference), 1e-12);
-    if (d == columns) split.response_sd = sd;
+    const Unit unit = unit_of(d < columns ? gs::Vector(split.train.x.col(d)) : split.train.y);
+    if (d == columns) split.response_sd = unit.sd;
     for (Part* part : {&split.train, &split.validation, &split.test}) {
       if (d < columns) {
-        part->x.col(d) = ((part->x.col(d).array() - mean) / sd).matrix();
+        part->x.col(d) = in_units(part->x.col(d), unit);
       } else {
-        part->y = ((part->y.array() - mean) / sd).matrix();
-        part->f = ((part->f.array() - mean) / sd).matrix();
+        part->y = in_units(part->y, unit);
+        part->f = in_units(part->f, unit);
       }
     }
   }

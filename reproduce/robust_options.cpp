@@ -7,8 +7,18 @@
 #include <stdexcept>
 
 namespace reproduce {
+namespace {
 
-Options parse_options(int argc, char** argv, const Options& defaults, const std::vector<std::string>& data_sets) {
+void check_choice(const std::string& option, const std::string& value, const std::vector<std::string>& choices) {
+  if (value.empty() || std::find(choices.begin(), choices.end(), value) != choices.end()) return;
+  std::string known;
+  for (const std::string& name : choices) known += (known.empty() ? "" : ", ") + name;
+  throw std::invalid_argument(option + " takes one of " + known + ", not " + value);
+}
+
+}  // namespace
+
+Options parse_options(int argc, char** argv, const Options& defaults, const Choices& choices) {
   Options options = defaults;
   for (int i = 1; i < argc; i += 2) {
     const std::string name = argv[i];
@@ -29,26 +39,26 @@ Options parse_options(int argc, char** argv, const Options& defaults, const std:
       options.threads = std::max(1, std::stoi(value));
     } else if (name == "--only") {
       options.only = value;
+    } else if (name == "--method" && !choices.methods.empty()) {
+      options.method = value;
     } else if (name == "--data") {
       options.data = value;
     } else {
       throw std::invalid_argument("unknown option " + name +
-                                  "; there are --sets --seed --restarts --start --scale --threads --only --data");
+                                  "; there are --sets --seed --restarts --start --scale --threads --only --data" +
+                                  (choices.methods.empty() ? "" : " --method"));
     }
   }
-  if (!options.only.empty() && std::find(data_sets.begin(), data_sets.end(), options.only) == data_sets.end()) {
-    std::string known;
-    for (const std::string& name : data_sets) known += (known.empty() ? "" : ", ") + name;
-    throw std::invalid_argument("--only takes one of " + known + ", not " + options.only);
-  }
+  check_choice("--only", options.only, choices.data_sets);
+  check_choice("--method", options.method, choices.methods);
   return options;
 }
 
-int run_program(const char* name, int argc, char** argv, const Options& defaults,
-                const std::vector<std::string>& data_sets, const std::function<void(const Options&)>& run) {
+int run_program(const char* name, int argc, char** argv, const Options& defaults, const Choices& choices,
+                const std::function<void(const Options&)>& run) {
   try {
     const auto start = std::chrono::steady_clock::now();
-    run(parse_options(argc, argv, defaults, data_sets));
+    run(parse_options(argc, argv, defaults, choices));
     std::printf("\n%.0f seconds in all\n",
                 std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     return 0;

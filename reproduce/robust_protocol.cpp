@@ -80,7 +80,7 @@ gs::Learned learn(const gs::Model& model, const gs::Method& method, Learn what, 
   return learned;
 }
 
-Score score(const gs::Prediction& prediction, const gs::Vector& y) {
+Score predictive_score(const gs::Prediction& prediction, const gs::Vector& y) {
   return {prediction.log_density(y).mean(), (prediction.latent_mean() - y).cwiseAbs2().mean()};
 }
 

@@ -74,6 +74,6 @@ struct Score {
   double squared_error = NAN;  ///< Mean.
 };
 
-[[nodiscard]] Score score(const gs::Prediction& prediction, const gs::Vector& y);
+[[nodiscard]] Score predictive_score(const gs::Prediction& prediction, const gs::Vector& y);
 
 }  // namespace reproduce

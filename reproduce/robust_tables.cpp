@@ -35,6 +35,10 @@ Published published(std::string_view data, std::string_view noise, std::string_v
       {{"Friedman", "gaussian", "exact"}, {{-0.26, 0.09}, {10, 3}, {70, 6}}},
       {{"Friedman", "student-t", "kl"}, {{0.12, 0.09}, {5, 1}, {-159, 7}}},
       {{"Friedman", "student-t", "laplace"}, {{-0.65, 0.06}, {13, 1}, {-97, 4}}},
+      // Local bounds in print, whose bound is that of mean field.
+      {{"Friedman", "student-t", "vmf"}, {{-0.54, 0.06}, {17, 2}, {-578, 34}}},
+      {{"Neal", "student-t", "vmf"}, {{0.36, 0.02}, {4.4, 1.3}, {-962, 1}}},
+      {{"Boston", "student-t", "vmf"}, {{-0.58, 0.03}, {26, 1}, {-551, 37}}},
       {{"Friedman", "laplace", "kl"}, {{0.07, 0.09}, {5, 1}, {-69, 6}}},
       {{"Neal", "gaussian", "exact"}, {{0.22, 0.12}, {1.7, 0.6}, {39, 10}}},
       {{"Neal", "student-t", "kl"}, {{0.88, 0.03}, {2.9, 1.1}, {-171, 14}}},

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that Gaussmith is built from, skipping those that are there.
-#   scripts/install_dependencies.sh        what the library and the tool need
-#   scripts/install_dependencies.sh --dev  also what the tests and checks need
+#   scripts/install_dependencies.sh            what the library, the tool and the Python package need
+#   scripts/install_dependencies.sh --dev      also what the tests and checks need
+#   scripts/install_dependencies.sh --missing  only names those of the first kind that are missing
 set -euo pipefail
 
 build_packages=(g++ cmake ninja-build libeigen3-dev libopenblas-serial-dev liblapacke-dev libsuitesparse-dev libfftw3-dev
-  libboost-dev libcli11-dev nlohmann-json3-dev libfmt-dev zlib1g-dev)
-dev_packages=(git libgtest-dev libnlopt-dev libnlopt-cxx-dev libbenchmark-dev clang clang-format clang-tidy libclang-rt-14-dev gcovr doxygen ccache
-  python3)
+  libboost-dev libcli11-dev nlohmann-json3-dev libfmt-dev zlib1g-dev python3-dev python3-venv)
+dev_packages=(git libgtest-dev libnlopt-dev libnlopt-cxx-dev libbenchmark-dev clang clang-format clang-tidy libclang-rt-14-dev gcovr doxygen ccache)
 minimal_cmake=3.25
 
 fail() {
@@ -35,8 +35,9 @@ cmake_is_recent() {
 packages=("${build_packages[@]}")
 case "${1:-}" in
   '') ;;
+  --missing) ;;
   --dev) packages+=("${dev_packages[@]}") ;;
-  *) fail "unknown argument '$1'; accepted: --dev" ;;
+  *) fail "unknown argument '$1'; accepted: --dev, --missing" ;;
 esac
 
 command -v dpkg-query >/dev/null || fail "this script knows Debian packages only; install: ${packages[*]}"
@@ -46,6 +47,11 @@ for package in "${packages[@]}"; do
   if [[ "$package" == cmake ]] && cmake_is_recent; then continue; fi
   is_installed "$package" || missing+=("$package")
 done
+
+if [[ "${1:-}" == --missing ]]; then
+  if ((${#missing[@]})); then printf '%s\n' "${missing[@]}"; fi
+  exit 0
+fi
 
 if ((${#missing[@]})); then
   as_root=()

@@ -30,3 +30,4 @@ if [[ -x scripts/tour.sh ]]; then
 else
   build/bin/gaussmith --help
 fi
+echo "From Python: python3 -m venv env && env/bin/pip install '.[sklearn,plot]' (a few minutes), then import gaussmith as gs."

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Everything that must hold, from a fresh clone: format, layers, tests in release and under sanitizers, coverage, the
-# installed package, lint, API reference. The fuzz targets run on fixed mutations among the sanitized tests; the long
+# installed package, the Python package, lint, API reference. The fuzz targets run on fixed mutations among the sanitized tests; the long
 # search is scripts/fuzz.sh. Stops at the first step that fails.
 #   scripts/test.sh          all steps
 #   scripts/test.sh --quick  release build and its tests only
@@ -82,9 +82,34 @@ check_format() {
 
 check_layers() { python3 scripts/check_layers.py; }
 
+# An environment of its own, made anew when the list changes.
+python_environment() {
+  local wanted=python/requirements.txt have=build/venv/requirements.txt
+  if cmp -s "$wanted" "$have"; then return; fi
+  python3 -m venv --clear build/venv
+  # What is never imported need not be compiled.
+  build/venv/bin/python -m pip install --disable-pip-version-check --no-compile --requirement "$wanted"
+  cp "$wanted" "$have"
+}
+
 build_release() {
-  configure release -DGAUSSMITH_BUILD_TESTS=ON -DGAUSSMITH_BUILD_EXAMPLES=ON -DGAUSSMITH_BUILD_BENCH=ON
+  configure release -DGAUSSMITH_BUILD_TESTS=ON -DGAUSSMITH_BUILD_EXAMPLES=ON -DGAUSSMITH_BUILD_BENCH=ON \
+    -DGAUSSMITH_BUILD_PYTHON=ON -DPython_EXECUTABLE="$root/build/venv/bin/python"
   cmake --build build
+}
+
+# As `pip install .` does, but in the release build, which has everything compiled already.
+install_python() {
+  build/venv/bin/python -m pip install --disable-pip-version-check --no-deps --no-build-isolation --force-reinstall \
+    -C build-dir=build -C cmake.define.GAUSSMITH_BUILD_APPS=true .
+}
+
+# What was installed, not what lies in the checkout.
+test_python() { env -u PYTHONPATH build/venv/bin/python -m pytest; }
+
+check_python_types() {
+  build/venv/bin/python -m mypy --cache-dir build/mypy examples/python
+  MYPYPATH=build/python build/venv/bin/python -m mypy --cache-dir build/mypy_package --package gaussmith
 }
 
 test_release() { run_ctest build; }
@@ -134,6 +159,7 @@ api_reference() {
 
 if $quick; then
   scripts/install_dependencies.sh --dev
+  step 'Python environment' python_environment
   step 'Release build' build_release
   step 'Tests, release' test_release
   show test_release '% tests passed'
@@ -143,9 +169,14 @@ fi
 scripts/install_dependencies.sh --dev
 step 'Format' check_format
 step 'Layers' check_layers
-step 'Release build: tool, tests, examples, bench' build_release
+step 'Python environment' python_environment
+step 'Release build: tool, tests, Python, bench' build_release
 step 'Tests, release' test_release
 show test_release '% tests passed'
+step 'Python package installed by pip' install_python
+step 'Tests, Python' test_python
+show test_python ' passed'
+step 'Types, Python examples and package' check_python_types
 step 'Installed package, other instruction set' package_refusal
 step 'Installed package, shared' package_shared
 step 'Sanitizer build (ASan, UBSan, coverage)' build_sanitized

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 namespace gaussmith::app {
@@ -14,6 +15,18 @@ namespace gaussmith::app {
 namespace {
 
 std::string_view owner_of(std::string_view name) { return name.substr(0, name.find('.')); }
+
+/// The method with an option of this name that does not begin with its own: decoupled.penalty of kl. Empty: none.
+std::string_view method_of_option(std::string_view name) {
+  for (const auto& info : method_catalogue()) {
+    for (const auto& option : info.options) {
+      if (option.name == name) {
+        return info.name;
+      }
+    }
+  }
+  return {};
+}
 
 bool is_method(std::string_view name) {
   for (const auto& info : method_catalogue()) {
@@ -97,19 +110,28 @@ std::vector<Assignment> parse_assignments(std::string_view option, const std::ve
 }
 
 Settings sort_settings(const std::vector<Assignment>& assignments, std::string_view method) {
+  return sort_settings(assignments, std::vector<std::string>{std::string(method)});
+}
+
+Settings sort_settings(const std::vector<Assignment>& assignments, const std::vector<std::string>& methods) {
   Settings settings;
   for (const Assignment& assignment : assignments) {
-    const std::string_view owner = owner_of(assignment.name);
+    const std::string_view own = method_of_option(assignment.name);
+    const std::string_view owner = own.empty() ? owner_of(assignment.name) : own;
     if (owner == "learn") {
       settings.learning.push_back(assignment);
     } else if (owner == "integrate") {
       settings.integration.push_back(assignment);
     } else if (owner == "predict") {
       settings.prediction.push_back(assignment);
+    } else if (owner == "diagnose") {
+      settings.diagnosis.push_back(assignment);
+    } else if (owner == "marginals") {
+      settings.marginals.push_back(assignment);
     } else if (owner != assignment.name && is_method(owner)) {
-      if (owner != method) {
+      if (std::find(methods.begin(), methods.end(), owner) == methods.end()) {
         throw InvalidOption(fmt::format("--set {}: this is an option of the method {}, but the method is {}",
-                                        assignment.name, owner, method));
+                                        assignment.name, owner, fmt::join(methods, ", ")));
       }
       settings.method_options[assignment.name] = assignment.value;
     } else {
@@ -217,6 +239,12 @@ ProbabilityGoal probability_goal(const std::vector<Assignment>& settings, Probab
       "predict.probability (auto, quadrature or qmc) and predict.tolerance (a number between 0 and 1)";
   for (const Assignment& setting : settings) {
     require_known(setting, {"predict.probability", "predict.tolerance"}, accepted);
+    if (setting.name == "predict.probability" && setting.value == "tierney-kadane") {
+      throw InvalidOption(
+          "--set predict.probability=tierney-kadane: it needs the rows of the fit; give it to fit --problem with "
+          "laplace "
+          "and one latent a row");
+    }
     const bool rule = setting.name == "predict.probability";
     const double tolerance = rule ? 0.0 : setting.numbers(1, "one number").front();
     if (rule && setting.value == "auto") {
@@ -232,6 +260,83 @@ ProbabilityGoal probability_goal(const std::vector<Assignment>& settings, Probab
     }
   }
   return goal;
+}
+
+DiagnoseOptions diagnose_options(const std::vector<Assignment>& settings) {
+  constexpr std::string_view accepted =
+      "diagnose.draws and diagnose.most_draws (whole numbers >= 100), diagnose.modes and diagnose.advice (yes or no)";
+  DiagnoseOptions options;
+  for (const Assignment& setting : settings) {
+    require_known(setting, {"diagnose.draws", "diagnose.most_draws", "diagnose.modes", "diagnose.advice"}, accepted);
+    const bool count = setting.name == "diagnose.draws" || setting.name == "diagnose.most_draws";
+    if (count) {
+      constexpr double fewest = 100.0;
+      constexpr double most = 1e8;
+      const double value = setting.numbers(1, "one number").front();
+      if (!(value >= fewest && value <= most && value == std::floor(value))) {
+        throw InvalidOption(fmt::format("--set {}={}: accepted are {}", setting.name, setting.value, accepted));
+      }
+      (setting.name == "diagnose.draws" ? options.draws : options.most_draws) = static_cast<int>(value);
+    } else if (setting.value == "yes" || setting.value == "no") {
+      (setting.name == "diagnose.modes" ? options.modes : options.advice) = setting.value == "yes";
+    } else {
+      throw InvalidOption(fmt::format("--set {}={}: accepted are {}", setting.name, setting.value, accepted));
+    }
+  }
+  if (options.most_draws < options.draws) {
+    options.most_draws = options.draws;
+  }
+  return options;
+}
+
+MarginalRequest marginal_request(const std::string& text, const std::vector<Assignment>& settings) {
+  MarginalRequest request;
+  const auto refuse = [&] {
+    throw InvalidOption(
+        fmt::format("--marginals {}: expected rows (3,7), worst:K, all, weight:J, weights or predictions", text));
+  };
+  const auto whole = [&](std::string_view digits, Index lowest) {
+    Index value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (error != std::errc() || end != digits.data() + digits.size() || value < lowest) {
+      refuse();
+    }
+    return value;
+  };
+  std::string_view left = text;
+  while (!left.empty()) {
+    const auto comma = left.find(',');
+    const std::string_view part = left.substr(0, comma);
+    left = comma == std::string_view::npos ? std::string_view{} : left.substr(comma + 1);
+    constexpr std::string_view worst = "worst:";
+    constexpr std::string_view weight = "weight:";
+    if (part == "all") {
+      request.all_rows = true;
+    } else if (part == "weights") {
+      request.all_weights = true;
+    } else if (part == "predictions") {
+      request.predictions = true;
+    } else if (part.starts_with(worst)) {
+      request.worst = whole(part.substr(worst.size()), 1);
+    } else if (part.starts_with(weight)) {
+      request.options.weights.push_back(whole(part.substr(weight.size()), 0));
+    } else {
+      request.options.rows.push_back(whole(part, 0));
+    }
+  }
+  constexpr std::string_view accepted =
+      "marginals.ep (factorised or one-step) and marginals.levels (numbers between 0 and 1)";
+  for (const Assignment& setting : settings) {
+    require_known(setting, {"marginals.ep", "marginals.levels"}, accepted);
+    if (setting.name == "marginals.levels") {
+      request.options.levels = setting.numbers();
+    } else if (setting.value == "factorised" || setting.value == "one-step") {
+      request.options.ep = setting.value == "one-step" ? EpMarginals::one_step : EpMarginals::factorised;
+    } else {
+      throw InvalidOption(fmt::format("--set {}={}: accepted are {}", setting.name, setting.value, accepted));
+    }
+  }
+  return request;
 }
 
 void check_rule(const ProbabilityGoal& goal, Index classes) {

@@ -6,6 +6,7 @@
 #include "gaussmith/learn.hpp"
 #include "gaussmith/model.hpp"
 #include "gaussmith/sites.hpp"
+#include "gaussmith/trust.hpp"
 
 #include <map>
 #include <string>
@@ -36,10 +37,16 @@ struct Settings {
   std::vector<Assignment> learning;                                ///< learn.tolerance and so on.
   std::vector<Assignment> integration;                             ///< integrate.fineness and so on.
   std::vector<Assignment> prediction;                              ///< predict.tolerance and predict.probability.
+  std::vector<Assignment> diagnosis;                               ///< diagnose.draws and so on.
+  std::vector<Assignment> marginals;                               ///< marginals.ep and marginals.levels.
 };
 
 /// Method options are recognised by the name of a method in front; one of another method than `method` is refused.
 [[nodiscard]] Settings sort_settings(const std::vector<Assignment>& assignments, std::string_view method);
+
+/// The same where several methods run: options of each of them are taken.
+[[nodiscard]] Settings sort_settings(const std::vector<Assignment>& assignments,
+                                     const std::vector<std::string>& methods);
 
 /// The full names a user's name stands for: itself, a short form, or all entries of an ARD length-scale. Throws
 /// InvalidOption listing the names there are.
@@ -62,6 +69,18 @@ struct LearnArguments {
 
 /// How class probabilities are found, from --set predict.*; `goal` says the rest.
 [[nodiscard]] ProbabilityGoal probability_goal(const std::vector<Assignment>& settings, ProbabilityGoal goal);
+
+/// How far --diagnose goes, from --set diagnose.*.
+[[nodiscard]] DiagnoseOptions diagnose_options(const std::vector<Assignment>& settings);
+
+/// What --marginals asks for, from its text and --set marginals.*: rows 3,7 or all, worst:K (which the posterior says
+/// later), weight:J and weights, predictions.
+struct MarginalRequest {
+  MarginalOptions options;
+  Index worst = 0;
+  bool all_rows = false, all_weights = false, predictions = false;
+};
+[[nodiscard]] MarginalRequest marginal_request(const std::string& text, const std::vector<Assignment>& settings);
 
 /// Throws where the rule does not go up to so many classes.
 void check_rule(const ProbabilityGoal& goal, Index classes);

@@ -3,6 +3,7 @@
 #include "command.hpp"
 #include "gaussmith/errors.hpp"
 #include "gaussmith/infer.hpp"
+#include "gaussmith/network.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -23,6 +24,9 @@ struct Listing {
   Json json;
 };
 
+/// Samplers take every likelihood.
+bool samples(const std::string& method) { return is_sampler(make_method(method)); }
+
 bool names(const LikelihoodInfo& likelihood, const std::string& method) {
   const auto& methods = likelihood.traits.methods;
   return std::find(methods.begin(), methods.end(), method) != methods.end();
@@ -30,6 +34,9 @@ bool names(const LikelihoodInfo& likelihood, const std::string& method) {
 
 /// Likelihoods of several latents name their methods. Otherwise asks the library itself: one site under a unit prior.
 bool accepts(const std::string& method, const LikelihoodInfo& likelihood) {
+  if (samples(method)) {
+    return true;
+  }
   if (!likelihood.traits.methods.empty()) {
     return names(likelihood, method);
   }
@@ -76,10 +83,23 @@ std::vector<std::string> latents_for(const MethodInfo& method) {
   if (any([&](const LikelihoodInfo& info) { return info.traits.methods.empty() && accepts(method.name, info); })) {
     latents.emplace_back("1");
   }
-  if (any([&](const LikelihoodInfo& info) { return names(info, method.name); })) {
+  if (samples(method.name) || any([&](const LikelihoodInfo& info) { return names(info, method.name); })) {
     latents.emplace_back(latent_by_class);
   }
   return latents;
+}
+
+/// The method that fits networks, too, by options of their own.
+constexpr std::string_view method_of_networks = "ep";
+constexpr const char* network_priors = "--prior network and sparse-linear";
+
+/// Names with defaults for the table, all there is to know for JSON.
+void list_options(const std::vector<MethodOptionInfo>& all, std::vector<std::string>& options, Json& json) {
+  for (const MethodOptionInfo& option : all) {
+    options.push_back(fmt::format("{} = {}", option.name, option.default_value));
+    json.push_back(
+        {{"name", option.name}, {"default", option.default_value}, {"range", option.range}, {"help", option.help}});
+  }
 }
 
 Listing list_methods() {
@@ -87,13 +107,15 @@ Listing list_methods() {
   for (const MethodInfo& info : method_catalogue()) {
     std::vector<std::string> options;
     Json option_json = Json::array();
-    for (const auto& option : info.options) {
-      options.push_back(fmt::format("{} = {}", option.name, option.default_value));
-      option_json.push_back(
-          {{"name", option.name}, {"default", option.default_value}, {"range", option.range}, {"help", option.help}});
+    list_options(info.options, options, option_json);
+    std::string summary = info.summary;
+    Json network_json = Json::array();
+    if (info.name == method_of_networks) {
+      summary += fmt::format("; also of networks ({})", network_priors);
+      list_options(network_options(), options, network_json);
     }
     const std::vector<std::string> latents = latents_for(info);
-    out.rows.push_back({info.name, info.evidence, info.sites, fmt::format("{}", fmt::join(latents, ", ")), info.summary,
+    out.rows.push_back({info.name, info.evidence, info.sites, fmt::format("{}", fmt::join(latents, ", ")), summary,
                         fmt::format("{}", fmt::join(options, ", "))});
     out.json.push_back({{"name", info.name},
                         {"evidence_kind", info.evidence},
@@ -101,8 +123,19 @@ Listing list_methods() {
                         {"latents", latents},
                         {"summary", info.summary},
                         {"options", option_json}});
+    if (!network_json.empty()) {
+      out.json.back()["network_options"] = network_json;
+    }
   }
   return out;
+}
+
+/// Whether networks take a likelihood: gaussian, whose variance they integrate, or one without free parameters.
+bool goes_with_networks(const LikelihoodInfo& likelihood) {
+  return likelihood.traits.gaussian ||
+         (likelihood.traits.response != ResponseKind::label &&
+          std::none_of(likelihood.arguments.begin(), likelihood.arguments.end(),
+                       [](const SiteArgumentInfo& argument) { return argument.learnable; }));
 }
 
 std::vector<std::string> shape_of(const SiteTraits& traits) {
@@ -154,7 +187,8 @@ Listing list_likelihoods() {
     const std::vector<std::string> methods = methods_for(info);
     out.rows.push_back({info.traits.name, response_name(info.traits.response), labels ? latent_by_class : "1",
                         fmt::format("{}", fmt::join(arguments, ", ")), fmt::format("{}", fmt::join(shape, ", ")),
-                        fmt::format("{}", fmt::join(methods, ", ")), info.formula});
+                        fmt::format("{}{}", fmt::join(methods, ", "), goes_with_networks(info) ? "; networks" : ""),
+                        info.formula});
     out.json.push_back({{"name", info.traits.name},
                         {"formula", info.formula},
                         {"summary", info.summary},
@@ -164,7 +198,8 @@ Listing list_likelihoods() {
                         {"log_concave", info.traits.log_concave},
                         {"super_gaussian", info.traits.super_gaussian},
                         {"smooth", info.traits.smooth},
-                        {"methods", methods}});
+                        {"methods", methods},
+                        {"networks", goes_with_networks(info)}});
   }
   return out;
 }

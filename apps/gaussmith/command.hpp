@@ -36,7 +36,10 @@ struct Command {
 Command add_fit(CLI::App& root, CommonOptions& common);
 Command add_predict(CLI::App& root, CommonOptions& common);
 Command add_evaluate(CLI::App& root, CommonOptions& common);
+Command add_compare(CLI::App& root, CommonOptions& common);
+Command add_calibrate(CLI::App& root, CommonOptions& common);
 Command add_design_active(CLI::App& root, CommonOptions& common);
+Command add_design_measure(CLI::App& root, CommonOptions& common);
 Command add_methods(CLI::App& root, CommonOptions& common);
 Command add_likelihoods(CLI::App& root, CommonOptions& common);
 Command add_kernels(CLI::App& root, CommonOptions& common);

@@ -1,7 +1,7 @@
 // gaussmith design active: which rows of a table to label next.
 
-#include "assignments.hpp"
 #include "command.hpp"
+#include "design_shared.hpp"
 #include "gaussmith/active.hpp"
 #include "gaussmith/errors.hpp"
 #include "gaussmith/files.hpp"
@@ -11,7 +11,6 @@
 
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -55,25 +54,11 @@ DesignTables read_tables(const DesignArguments& arguments) {
   return out;
 }
 
-Method chosen_method(const DesignArguments& arguments) {
-  const Settings settings = sort_settings(parse_assignments("--set", arguments.set), arguments.method);
-  auto options = settings.method_options;
-  if (!settings.parameters.empty() || !settings.learning.empty() || !settings.integration.empty()) {
-    throw InvalidOption(
-        fmt::format("--set takes options of the method here, such as {}.tolerance=1e-6; the prior has "
-                    "--prior-variance and --prior-scale",
-                    arguments.method));
-  }
-  if (arguments.method == "vb") {
-    options.try_emplace("vb.tolerance", "1e-4");
-  }
-  return make_method(arguments.method, options);
-}
-
 ActiveOptions chosen_options(const DesignArguments& arguments) {
   ActiveOptions out = arguments.options;
   out.score = active_score(arguments.score);
-  out.method = chosen_method(arguments);
+  out.method = design_method(arguments.method, arguments.set, {{"vb.tolerance", "1e-4"}},
+                             "the prior has --prior-variance and --prior-scale");
   if (arguments.prior == "laplace") {
     out.prior = LaplaceWeights{arguments.scale};
   } else if (arguments.prior == "gaussian") {
@@ -151,13 +136,14 @@ std::string to_text(const DesignArguments& arguments, const DesignTables& tables
 class ProgressFiles {
  public:
   ProgressFiles(const DesignArguments& arguments, ActiveIdentity identity)
-      : arguments_(&arguments), identity_(std::move(identity)), separator_(separator_of(arguments.curve)) {}
+      : arguments_(&arguments),
+        identity_(std::move(identity)),
+        separator_(separator_of(arguments.curve)),
+        curve_(arguments.curve, fmt::format("labels{0}test_error{0}test_log_loss{0}seconds\n", separator_)) {}
 
   void write(const ActiveState& state, bool last) {
     const auto time = std::chrono::steady_clock::now();
-    if (!arguments_->curve.empty()) {
-      grow_curve(state);
-    }
+    grow_curve(state);
     if (!arguments_->state.empty() && (last || !written_ || time - *written_ >= pause)) {
       write_file(arguments_->state, format_active_state(state, identity_));
       keep_state();
@@ -169,22 +155,14 @@ class ProgressFiles {
   static constexpr std::chrono::milliseconds pause{500};
 
   void grow_curve(const ActiveState& state) {
-    if (!curve_) {
-      // What a run that was killed wrote after its last state is found again.
-      write_file(arguments_->curve, fmt::format("labels{0}test_error{0}test_log_loss{0}seconds\n", separator_));
-      curve_.emplace(arguments_->curve, std::ios::binary | std::ios::app);
-    }
-    *curve_ << curve_text(state.curve, points_, separator_) << std::flush;
-    if (!*curve_) {
-      throw MachineError(fmt::format("cannot write {}", arguments_->curve));
-    }
+    curve_.append(curve_text(state.curve, points_, separator_));
     points_ = state.curve.size();
   }
 
   const DesignArguments* arguments_;
   ActiveIdentity identity_;
   char separator_;
-  std::optional<std::ofstream> curve_;
+  GrowingTable curve_;
   std::size_t points_ = 0;
   std::optional<std::chrono::steady_clock::time_point> written_;
 };
@@ -276,9 +254,7 @@ void add_options(CLI::App& app, DesignArguments& arguments) {
 }  // namespace
 
 Command add_design_active(CLI::App& root, CommonOptions& common) {
-  CLI::App* design = root.add_subcommand("design", "Choose which data to acquire");
-  design->require_subcommand(1);
-  CLI::App* app = design->add_subcommand("active", "Active learning: choose the rows of a pool to label");
+  CLI::App* app = design_group(root)->add_subcommand("active", "Active learning: choose the rows of a pool to label");
   auto arguments = std::make_shared<DesignArguments>();
   add_options(*app, *arguments);
   add_common(*app, common, true);

@@ -165,9 +165,10 @@ Outcome evaluate_several(const EvaluateArguments& arguments, const CommonOptions
     throw InvalidOption(fmt::format("--set {} has an effect only on models of several classes; none of these is one",
                                     arguments.saved.set.front()));
   }
-  if (arguments.saved.population &&
-      std::all_of(all.begin(), all.end(), [](const Judged& judged) { return judged.coding.groups.empty(); })) {
-    throw InvalidOption("--population: none of the models has effects of groups that could be left out");
+  if (arguments.saved.population && std::all_of(all.begin(), all.end(), [](const Judged& judged) {
+        return judged.coding.groups.empty() && judged.coding.fields.empty();
+      })) {
+    throw InvalidOption("--population: none of the models has effects of groups or fields that could be left out");
   }
   const auto best = std::max_element(all.begin(), all.end(), [](const Judged& a, const Judged& b) {
     return a.scores.log_density.sum() < b.scores.log_density.sum();

@@ -1,9 +1,12 @@
 #include "command.hpp"
+#include "fit_network.hpp"
 #include "fit_options.hpp"
 #include "fit_summary.hpp"
 #include "gaussmith/errors.hpp"
 #include "gaussmith/files.hpp"
 #include "gaussmith/table_model.hpp"
+#include "prepared_model.hpp"
+#include "report_lines.hpp"
 #include "run_control.hpp"
 
 #include <fmt/format.h>
@@ -20,23 +23,15 @@ namespace gaussmith::app {
 
 namespace {
 
-/// A model ready to be fitted, and what will be said about it.
-struct Prepared {
-  Model model;
-  TableCoding coding;                        ///< Of new tables; of a problem only where it will be saved.
-  Index data_rows = 0;                       ///< Of a table: rows below them are sites of the prior.
-  std::vector<std::string> kept_parameters;  ///< That learning leaves alone.
-  std::optional<PredictionRequest> prediction;
-  FitSummary summary;
-  std::vector<std::string> notes;
-  std::vector<std::string> warnings;
-};
-
 /// What inference, or learning and inference, gave.
 struct Fitted {
   std::optional<Learned> learned;
   std::optional<Posterior> inferred;
   std::optional<Integrated> integrated;
+  std::optional<ChosenInducing> chosen;
+  std::optional<TrustCard> card;
+  std::optional<MarginalContent> marginals;
+  std::optional<Vector> probability_of_one;  ///< By Tierney and Kadane, at the points of a problem.
   double seconds = 0.0;
 
   [[nodiscard]] const Posterior& posterior() const { return learned ? learned->posterior : *inferred; }
@@ -44,10 +39,13 @@ struct Fitted {
   [[nodiscard]] const Integrated* integration() const { return integrated ? &*integrated : nullptr; }
   [[nodiscard]] bool usable() const { return posterior().report().status != Status::numerical_failure; }
   [[nodiscard]] SavedModel saved(TableCoding coding) const {
-    if (integrated) {
-      return saved_model(*learned, *integrated, std::move(coding));
+    SavedModel out = integrated ? saved_model(*learned, *integrated, std::move(coding))
+                     : learned  ? saved_model(*learned, std::move(coding))
+                                : saved_model(*inferred, std::move(coding));
+    if (card) {
+      out.trust = SavedTrust{card->verdict, card->reasons, card->advice};
     }
-    return learned ? saved_model(*learned, std::move(coding)) : saved_model(*inferred, std::move(coding));
+    return out;
   }
 };
 
@@ -55,53 +53,9 @@ bool all_gaussian(const std::vector<Sites>& sites) {
   return std::all_of(sites.begin(), sites.end(), [](const Sites& block) { return block->traits().gaussian; });
 }
 
-/// As problem files name it.
-const char* prior_in_words(const Prior& prior) {
-  return std::holds_alternative<NoGaussian>(prior) ? "no Gaussian" : type_of(prior);
-}
-
-Prepared prepare_problem(const FitArguments& arguments, Problem problem, const Settings& settings) {
-  Prepared prepared;
-  prepared.model = apply_parameters(problem.model, settings.parameters);
-  prepared.prediction = std::move(problem.prediction);
-  prepared.summary.data_line = fmt::format("{}: {}, dimension {}", arguments.problem,
-                                           plural(prepared.model.rows(), "row"), prepared.model.dimension()) +
-                               events_in_words(prepared.model);
-  std::string likelihoods;
-  for (const Sites& block : prepared.model.sites) {
-    likelihoods += (likelihoods.empty() ? "" : ", ") + block->traits().name;
-  }
-  prepared.summary.model_line =
-      fmt::format("{} {}, {} prior", likelihoods, prepared.model.sites.size() == 1 ? "likelihood" : "likelihoods",
-                  prior_in_words(prepared.model.prior)) +
-      latents_in_words(prepared.model.latents);
-  if (!arguments.save.empty()) {
-    prepared.coding = plain_coding(prepared.model, Spelling::command_line);
-    prepared.notes.push_back("the saved model reads tables with the columns x1, x2, ... in the order of the problem");
-  }
-  return prepared;
-}
-
-Prepared prepare_table(const FitArguments& arguments, const Settings& settings) {
-  const TableModelOptions options = arguments.table.options(settings.parameters, arguments.learn);
-  options.check();
-  TableModel built = build_table_model(
-      read_table(arguments.table.data, {.text_columns = arguments.table.categorical, .single = arguments.table.single}),
-      options);
-  Prepared prepared;
-  FitSummary& summary = prepared.summary;
-  const FeatureCoding& features = built.coding.features;
-  summary.feature_names = features.is_sparse ? std::vector<std::string>{} : features.names();
-  summary.new_table = features.is_sparse ? "new.svm" : "new.csv";
-  summary.data_line = data_in_words(arguments.table.data, options, built);
-  summary.model_line = model_in_words(options, built);
-  prepared.data_rows = built.coding.training_rows;
-  prepared.kept_parameters = std::move(built.kept_parameters);
-  prepared.model = std::move(built.model);
-  prepared.coding = std::move(built.coding);
-  prepared.notes = std::move(built.notes);
-  prepared.warnings = std::move(built.warnings);
-  return prepared;
+bool has_inducing(const Model& model) {
+  const auto* process = std::get_if<GaussianProcess>(&model.prior);
+  return process != nullptr && process->inducing;
 }
 
 std::string chosen_method(const FitArguments& arguments, const std::optional<Problem>& problem) {
@@ -111,6 +65,9 @@ std::string chosen_method(const FitArguments& arguments, const std::optional<Pro
   const LikelihoodInfo* likelihood = find_likelihood(arguments.table.model.likelihood);
   if (!problem && arguments.table.model.prior == "laplace") {
     return likelihood == nullptr || likelihood->traits.super_gaussian ? "vb" : "ep";
+  }
+  if (arguments.inducing > 0 || (problem && (problem->selection || has_inducing(problem->model)))) {
+    return "kl";
   }
   // Several latents: the tightest bound where there is one, else what the likelihood names first.
   const SiteTraits* traits = problem                 ? &problem->model.sites.front()->traits()
@@ -171,21 +128,30 @@ Model started_inside(const Model& model, const LearnOptions& options, const Sett
   return moved.empty() ? model : model.with_parameters(moved);
 }
 
-Fitted run_method(const Model& model, const Method& method, const FitArguments& arguments, const Settings& settings,
-                  const CommonOptions& common) {
+Fitted run_method(const Model& model, const std::optional<InducingSelection>& selection, const Method& method,
+                  const FitArguments& arguments, const Settings& settings, const CommonOptions& common) {
   Fitted fitted;
   const auto start = std::chrono::steady_clock::now();
   RunControl control(common, arguments.learn ? "learning" : std::string(name_of(method)));
   Run run = control.run();
   run.form = core_form(arguments.form);
+  if (is_sampler(method)) {
+    keep_draws();
+  }
   if (arguments.learn) {
     IntegrateOptions options =
         integrate_options(learn_options(model, arguments.learning, settings.learning), settings.integration);
     options.leave_one_out = arguments.leave_one_out;
     const int fits = arguments.integrate ? integration_fits(model, options) : 0;
     const bool table = arguments.problem.empty();
-    fitted.learned =
-        learn(table ? started_inside(model, options.learning, settings) : model, method, options.learning, run);
+    const Model first = table ? started_inside(model, options.learning, settings) : model;
+    if (selection) {
+      LearnedInducing found = learn_inducing(first, *selection, method, options.learning, run);
+      fitted.learned = std::move(found.learned);
+      fitted.chosen = std::move(found.chosen);
+    } else {
+      fitted.learned = learn(first, method, options.learning, run);
+    }
     const auto& parameters = fitted.learned->report.parameters;
     const bool anything = std::any_of(parameters.begin(), parameters.end(), [](const auto& p) { return !p.fixed; });
     if (arguments.integrate && !anything) {
@@ -196,11 +162,143 @@ Fitted run_method(const Model& model, const Method& method, const FitArguments& 
       run.progress = integrating.run().progress;
       fitted.integrated = integrate(*fitted.learned, options, run);
     }
+  } else if (selection) {
+    fitted.chosen = choose_inducing(model, *selection, run);
+    fitted.inferred = infer(fitted.chosen->model, method, run);
   } else {
     fitted.inferred = infer(model, method, run);
   }
   fitted.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return fitted;
+}
+
+/// What else is asked of a fit that there is.
+struct Questions {
+  std::optional<DiagnoseOptions> card;
+  std::optional<MarginalRequest> marginals;
+  bool tierney_kadane = false;
+};
+
+/// Takes --set predict.probability=tierney-kadane out of the settings.
+bool take_tierney_kadane(const FitArguments& arguments, const Method& method, Settings& settings) {
+  const auto asks = [](const Assignment& set) {
+    return set.name == "predict.probability" && set.value == "tierney-kadane";
+  };
+  if (std::none_of(settings.prediction.begin(), settings.prediction.end(), asks)) {
+    return false;
+  }
+  const std::string option = "--set predict.probability=tierney-kadane";
+  if (!std::holds_alternative<Laplace>(method)) {
+    throw InvalidOption(fmt::format("{}: it goes with --method laplace, not {}", option, name_of(method)));
+  }
+  if (arguments.problem.empty()) {
+    throw InvalidOption(option + ": it needs the points beside the rows; give them in predict of a --problem");
+  }
+  std::erase_if(settings.prediction, asks);
+  return true;
+}
+
+Questions take_questions(const FitArguments& arguments, const Method& method, Settings& settings) {
+  Questions questions;
+  if (!arguments.diagnose && !settings.diagnosis.empty()) {
+    throw InvalidOption(fmt::format("--set {} has an effect only with --diagnose", settings.diagnosis.front().name));
+  }
+  if (arguments.marginals.empty() && !settings.marginals.empty()) {
+    throw InvalidOption(fmt::format("--set {} has an effect only with --marginals", settings.marginals.front().name));
+  }
+  if (arguments.diagnose) {
+    if (is_sampler(method)) {
+      throw InvalidOption(fmt::format(
+          "--diagnose: {} samples and brings diagnostics of its own; it goes with a Gaussian method", name_of(method)));
+    }
+    questions.card = diagnose_options(settings.diagnosis);
+  }
+  if (!arguments.marginals.empty()) {
+    questions.marginals = marginal_request(arguments.marginals, settings.marginals);
+    if (!std::holds_alternative<Laplace>(method) && !std::holds_alternative<Ep>(method) &&
+        !std::holds_alternative<Exact>(method)) {
+      throw InvalidOption(
+          fmt::format("--marginals: {} has none beyond its Gaussian; use laplace or ep", name_of(method)));
+    }
+  }
+  questions.tierney_kadane = take_tierney_kadane(arguments, method, settings);
+  return questions;
+}
+
+/// Rows and weights that do not exist are refused before the fit.
+void check_questions(const Questions& questions, const Prepared& prepared) {
+  if (questions.tierney_kadane && !prepared.prediction) {
+    throw InvalidOption("--set predict.probability=tierney-kadane: the problem asks for no prediction");
+  }
+  if (!questions.marginals) {
+    return;
+  }
+  const Index rows = prepared.data_rows > 0 ? prepared.data_rows : prepared.model.rows();
+  const auto check = [](const std::vector<Index>& places, Index count, const char* what) {
+    for (const Index place : places) {
+      if (place >= count) {
+        throw InvalidOption(fmt::format("--marginals: there is no {} {}; there are 0 to {}", what, place, count - 1));
+      }
+    }
+  };
+  check(questions.marginals->options.rows, rows, "row");
+  check(questions.marginals->options.weights, prepared.model.dimension(), "weight");
+  if (questions.marginals->worst > rows) {
+    throw InvalidOption(
+        fmt::format("--marginals worst:{}: there are {} only", questions.marginals->worst, plural(rows, "row")));
+  }
+  if (questions.marginals->predictions && !prepared.prediction) {
+    throw InvalidOption("--marginals predictions: there are none; they come with predict of a --problem");
+  }
+  if (prepared.model.latents.count > 1) {
+    throw InvalidOption("--marginals: rows with several latents have none beyond the Gaussian");
+  }
+}
+
+MarginalContent find_marginals(const MarginalRequest& request, const Prepared& prepared, const Posterior& posterior,
+                               const Run& run) {
+  MarginalContent out{request.options, {}};
+  const Index rows = prepared.data_rows > 0 ? prepared.data_rows : posterior.model().rows();
+  const auto add_all = [](std::vector<Index>& places, Index count) {
+    places.clear();
+    for (Index i = 0; i < count; ++i) {
+      places.push_back(i);
+    }
+  };
+  if (request.all_rows) {
+    add_all(out.options.rows, rows);
+  } else if (request.worst > 0) {
+    for (const Index row : most_skewed_rows(posterior, request.worst, rows)) {
+      out.options.rows.push_back(row);
+    }
+  }
+  if (request.all_weights) {
+    add_all(out.options.weights, posterior.model().dimension());
+  }
+  if (request.predictions) {
+    out.options.points = prepared.prediction->points;
+  }
+  out.found = corrected_marginals(posterior, out.options, run);
+  return out;
+}
+
+void answer(const Questions& questions, const Prepared& prepared, const CommonOptions& common, Fitted& fitted) {
+  if (!questions.card && (!fitted.usable() || (!questions.marginals && !questions.tierney_kadane))) {
+    return;
+  }
+  const auto start = std::chrono::steady_clock::now();
+  RunControl control(common, "diagnosing");
+  const Run run = control.run();
+  if (questions.card) {
+    fitted.card = diagnose(fitted.posterior(), *questions.card, run);
+  }
+  if (questions.marginals && fitted.usable()) {
+    fitted.marginals = find_marginals(*questions.marginals, prepared, fitted.posterior(), run);
+  }
+  if (questions.tierney_kadane && fitted.usable()) {
+    fitted.probability_of_one = tierney_kadane_probability(fitted.posterior(), prepared.prediction->points, run);
+  }
+  fitted.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 /// The moments of the rows of the first block of sites.
@@ -241,6 +339,7 @@ std::optional<Scores> training_scores(const Fitted& fitted, Index data_rows, con
 struct Effects {
   std::vector<Coefficient> coefficients;
   std::vector<GroupEffects> groups;
+  std::vector<FieldEffects> fields;
 };
 
 Effects find_effects(const Prepared& prepared, const Fitted& fitted, const FitArguments& arguments) {
@@ -248,21 +347,11 @@ Effects find_effects(const Prepared& prepared, const Fitted& fitted, const FitAr
     return {};
   }
   if (const Integrated* integrated = fitted.integration()) {
-    return {coefficients(*integrated, prepared.coding, arguments.level), group_effects(*integrated, prepared.coding)};
+    return {coefficients(*integrated, prepared.coding, arguments.level), group_effects(*integrated, prepared.coding),
+            field_effects(*integrated, prepared.coding)};
   }
   return {coefficients(fitted.posterior(), prepared.coding, arguments.level),
-          group_effects(fitted.posterior(), prepared.coding)};
-}
-
-std::string coefficient_csv(const std::vector<Coefficient>& all, char separator) {
-  const std::string between(1, separator);
-  std::string out = fmt::format("{}\n", fmt::join({"name", "mean", "sd", "lower", "upper", "ratio"}, between));
-  for (const Coefficient& c : all) {
-    out += fmt::format("{}{}{}{}{}\n", csv_text(c.name, separator), between,
-                       fmt::join({c.mean, c.sd, c.lower, c.upper}, between), between,
-                       c.ratio ? fmt::format("{}", *c.ratio) : "");
-  }
-  return out;
+          group_effects(fitted.posterior(), prepared.coding), field_effects(fitted.posterior(), prepared.coding)};
 }
 
 /// What is wrong with a default noise that the residuals contradict; empty where nothing is.
@@ -351,6 +440,7 @@ std::string to_json(const Prepared& prepared, const Fitted& fitted, const FitArg
   ResultContent content;
   content.coefficients = effects.coefficients;
   content.groups = effects.groups;
+  content.fields = effects.fields;
   content.prediction = prepared.prediction ? &*prepared.prediction : nullptr;
   content.learning = fitted.learning();
   content.integration = fitted.integration();
@@ -362,6 +452,10 @@ std::string to_json(const Prepared& prepared, const Fitted& fitted, const FitArg
   content.covariances = arguments.full;
   content.classes = arguments.problem.empty() ? prepared.coding.target.classes : std::vector<std::string>();
   content.probability = goal;
+  content.inducing = fitted.chosen ? &*fitted.chosen : nullptr;
+  content.trust = fitted.card ? &*fitted.card : nullptr;
+  content.marginals = fitted.marginals ? &*fitted.marginals : nullptr;
+  content.probability_of_one = fitted.probability_of_one ? &*fitted.probability_of_one : nullptr;
   const std::optional<Scores> training = training_scores(fitted, prepared.data_rows, goal);
   content.training = training ? &*training : nullptr;
   return result_json(fitted.posterior(), content);
@@ -372,6 +466,7 @@ std::string to_text(const Prepared& prepared, const Fitted& fitted, const FitArg
   FitSummary summary = prepared.summary;
   summary.coefficients = effects.coefficients;
   summary.groups = effects.groups;
+  summary.fields = effects.fields;
   summary.level = arguments.level;
   summary.posterior = &fitted.posterior();
   summary.learning = fitted.learning();
@@ -388,6 +483,8 @@ std::string to_text(const Prepared& prepared, const Fitted& fitted, const FitArg
       summary.leave_one_out->conservativeResize(prepared.data_rows);
     }
   }
+  summary.card = fitted.card ? &*fitted.card : nullptr;
+  summary.marginals = fitted.marginals ? &*fitted.marginals : nullptr;
   summary.saved = fitted.usable() ? arguments.save : std::string();
   return summarise(summary);
 }
@@ -424,6 +521,26 @@ void name_prior_sites(const Prepared& prepared, FitArguments& arguments, Setting
   }
 }
 
+/// --set inducing.learn=true: whether the inducing inputs are learned, too.
+bool take_inducing_setting(const FitArguments& arguments, Settings& settings) {
+  constexpr std::string_view name = "inducing.learn";
+  bool learns = false;
+  for (const Assignment& set : settings.parameters) {
+    if (set.name != name) {
+      continue;
+    }
+    if (arguments.inducing == 0 || !arguments.learn) {
+      throw InvalidOption(fmt::format("--set {}: it goes with --inducing and --learn", name));
+    }
+    if (set.value != "true" && set.value != "false") {
+      throw InvalidOption(fmt::format("--set {}={}: expected true or false", name, set.value));
+    }
+    learns = set.value == "true";
+  }
+  std::erase_if(settings.parameters, [&](const Assignment& set) { return set.name == name; });
+  return learns;
+}
+
 /// Options that say something about several latents a row need a model that has them.
 void check_latents(const Model& model, const FitArguments& arguments, const Settings& settings) {
   if (model.latents.count > 1) {
@@ -444,23 +561,48 @@ Outcome run_fit(FitArguments arguments, const CommonOptions& common) {
   if (!arguments.problem.empty()) {
     problem = read_problem(arguments.problem);
   }
+  if (is_network(arguments, problem)) {
+    return fit_network(arguments, std::move(problem), common);
+  }
+  const bool problem_given = problem.has_value();
   const std::string method_name = chosen_method(arguments, problem);
   Settings settings = sort_settings(parse_assignments("--set", arguments.set), method_name);
+  const bool learns_inputs = take_inducing_setting(arguments, settings);
   const Method method = make_method(method_name, settings.method_options);
+  const Questions questions = take_questions(arguments, method, settings);
   if (!arguments.learn && !settings.learning.empty()) {
     throw InvalidOption(fmt::format("--set {} has an effect only with --learn", settings.learning.front().name));
   }
   if (!arguments.integrate && !settings.integration.empty()) {
     throw InvalidOption(fmt::format("--set {} has an effect only with --integrate", settings.integration.front().name));
   }
-  Prepared prepared =
-      problem ? prepare_problem(arguments, std::move(*problem), settings) : prepare_table(arguments, settings);
+  Prepared prepared = problem
+                          ? prepare_problem(arguments.problem, std::move(*problem), settings, !arguments.save.empty())
+                          : prepare_table(arguments.table, arguments.learn, settings);
   name_prior_sites(prepared, arguments, settings);
   check_latents(prepared.model, arguments, settings);
   const ProbabilityGoal goal = probability_goal(settings.prediction, {.seed = common.seed, .threads = common.threads});
   check_rule(goal, prepared.model.latents.count);
-  const Fitted fitted = run_method(prepared.model, method, arguments, settings, common);
+  if (arguments.inducing > 0) {
+    prepared.selection = InducingSelection{.count = arguments.inducing};
+    if (auto* process = std::get_if<GaussianProcess>(&prepared.model.prior); process != nullptr && learns_inputs) {
+      process->inducing = Inducing{.learn = true};
+    }
+    if (arguments.inducing_select == name_of(InducingChoice::random)) {
+      prepared.selection->select = InducingChoice::random;
+    }
+  }
+  if (prepared.selection && !std::holds_alternative<Kl>(method)) {
+    throw InvalidOption(fmt::format("{}: {} knows no inducing variables; use --method kl",
+                                    problem_given ? "prior.inducing.count" : "--inducing", method_name));
+  }
+  check_questions(questions, prepared);
+  Fitted fitted = run_method(prepared.model, prepared.selection, method, arguments, settings, common);
+  if (fitted.chosen) {
+    prepared.notes.push_back(fitted.chosen->how);
+  }
 
+  answer(questions, prepared, common, fitted);
   if (fitted.usable()) {
     if (std::string warning = noise_warning(fitted.posterior(), arguments, settings); !warning.empty()) {
       prepared.warnings.push_back(std::move(warning));
@@ -513,7 +655,10 @@ Command add_fit(CLI::App& root, CommonOptions& common) {
       "  gaussmith fit --data noisy.csv --target y --likelihood student-t --fix likelihood.nu --learn\n"
       "  gaussmith fit --data noisy.csv --target y --likelihood student-t --method ep --learn --loo\n"
       "  gaussmith fit --data noisy.csv --target y --likelihood gaussian --integrate --save model.gsm\n"
+      "  gaussmith fit --data rare.csv --target y --likelihood bernoulli-logit --prior isotropic --diagnose\n"
       "  gaussmith fit --data iris.csv --target species --likelihood multinomial-logit --kernel se-ard --learn\n"
+      "  gaussmith fit --data train.csv --target y --likelihood gaussian --prior network --save model.gsm\n"
+      "  gaussmith fit --data wide.csv --target y --likelihood gaussian --prior sparse-linear\n"
       "  gaussmith fit --problem problem.json --method laplace --set laplace.tolerance=1e-10 --json");
   return {app, [arguments, &common] { return run_fit(*arguments, common); }};
 }

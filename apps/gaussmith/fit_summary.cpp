@@ -1,6 +1,7 @@
 #include "fit_summary.hpp"
 
 #include "command.hpp"
+#include "report_lines.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,39 +14,10 @@ namespace gaussmith::app {
 
 namespace {
 
-constexpr int label_width = 12;
-constexpr std::size_t most_coefficients = 200;
 constexpr std::size_t most_parameters = 40;
 constexpr std::size_t most_names = 8;
 constexpr std::size_t most_levels = 6;
 constexpr std::size_t most_classes = 10;
-
-void line(std::string& out, std::string_view label, std::string_view text) {
-  if (!text.empty()) {
-    out += fmt::format("{:<{}}{}\n", label, label_width, text);
-  }
-}
-
-/// The numerical error where it reaches the digits that are printed.
-std::string visible_error(const Evidence& evidence) {
-  constexpr double last_digit = 5e-7;
-  return evidence.numerical_error > last_digit ? fmt::format("; numerical error about {:.1g}", evidence.numerical_error)
-                                               : std::string();
-}
-
-std::string evidence_in_words(EvidenceKind kind) {
-  switch (kind) {
-    case EvidenceKind::exact:
-      return "exact";
-    case EvidenceKind::lower_bound:
-      return "a lower bound: the true value is at least this";
-    case EvidenceKind::approximation:
-      return "an approximation: the true value may be higher or lower";
-    case EvidenceKind::estimate:
-      break;
-  }
-  return "an estimate from sampling";
-}
 
 std::string method_in_words(const Method& method) {
   std::string text(name_of(method));
@@ -58,32 +30,6 @@ std::string method_in_words(const Method& method) {
     }
   }
   return text;
-}
-
-/// The decisions of a run, the first and the last of them where there are many.
-std::string path_lines(const std::vector<std::string>& notes) {
-  constexpr std::size_t most = 10;
-  constexpr std::size_t ends = 4;
-  std::string out;
-  for (std::size_t i = 0; i < notes.size(); ++i) {
-    if (notes.size() > most && i == ends) {
-      line(out, "", fmt::format("... {} more (all with --json)", notes.size() - 2 * ends));
-      i = notes.size() - ends;
-    }
-    line(out, i == 0 ? "Path" : "", notes[i]);
-  }
-  return out;
-}
-
-std::string convergence(const Report& report, bool learned) {
-  const std::string certificate = fmt::format("residual {:.2g}, needed {:.2g}", report.residual, report.tolerance);
-  const char* which = learned ? ", the last fit of learning, which starts from the one before" : "";
-  if (report.converged()) {
-    return fmt::format("yes, in {}{} ({}){}", plural(report.iterations, "iteration"), which, certificate,
-                       report.local_optimum ? "; " + report.message : std::string());
-  }
-  return fmt::format("NO, after {}{} ({}): {}", plural(report.iterations, "iteration"), which, certificate,
-                     report.message);
 }
 
 std::string learning_line(const LearnReport& report) {
@@ -215,45 +161,6 @@ std::string parameter_table(const FitSummary& summary) {
   return out;
 }
 
-/// What exp(coefficient) is the ratio of.
-std::string ratio_name(const Posterior& posterior) {
-  const std::string& likelihood = posterior.model().sites.front()->traits().name;
-  if (likelihood.ends_with("-logit")) {
-    return "odds ratio";
-  }
-  if (likelihood == "weibull") {
-    return "hazard ratio";
-  }
-  return likelihood == "poisson" || likelihood == "negative-binomial" ? "rate ratio" : "ratio of means";
-}
-
-std::string coefficient_table(const FitSummary& summary) {
-  if (summary.coefficients.empty()) {
-    return {};
-  }
-  std::size_t width = 12;
-  for (const Coefficient& c : summary.coefficients) {
-    width = std::max(width, std::min<std::size_t>(28, c.name.size()));
-  }
-  const bool ratios = std::any_of(summary.coefficients.begin(), summary.coefficients.end(),
-                                  [](const Coefficient& c) { return c.ratio.has_value(); });
-  std::string out = fmt::format("{:<{}}on the scale of the columns\n", "Coefficients", label_width + 2);
-  out += fmt::format("  {:<{}} {:>11} {:>10} {:>23}{}\n", "", width, "mean", "sd",
-                     fmt::format("{:.4g} % interval", 100.0 * summary.level),
-                     ratios ? fmt::format(" {:>14}", ratio_name(*summary.posterior)) : "");
-  std::size_t shown = 0;
-  for (const Coefficient& c : summary.coefficients) {
-    if (shown++ == most_coefficients) {
-      out += fmt::format("  ... and {} more (all with --coefficients FILE or --json)\n",
-                         summary.coefficients.size() - most_coefficients);
-      break;
-    }
-    out += fmt::format("  {:<{}} {:>11.5g} {:>10.4g} {:>11.4g} {:>11.4g}{}\n", c.name, width, c.mean, c.sd, c.lower,
-                       c.upper, c.ratio ? fmt::format(" {:>14.4g}", *c.ratio) : "");
-  }
-  return out;
-}
-
 /// The effects of the first levels: mean and standard deviation.
 std::string level_table(const GroupEffects& group) {
   std::size_t width = 12;
@@ -303,6 +210,22 @@ std::string group_table(const FitSummary& summary) {
   return out;
 }
 
+/// The values at the first nodes: mean and standard deviation.
+std::string field_table(const FitSummary& summary) {
+  std::string out;
+  for (const FieldEffects& field : summary.fields) {
+    line(out, out.empty() ? "Fields" : "",
+         fmt::format("{}: {}, scaled, precision {:.5g}{} (sd {:.4g})", field.term,
+                     plural(static_cast<std::int64_t>(field.nodes.size()), "node"), field.precision,
+                     summary.integration != nullptr ? " (learned)" : "", 1.0 / std::sqrt(field.precision)));
+    GroupEffects shown;
+    shown.levels = field.nodes;
+    shown.effects = {{.name = "value", .levels = field.values}};
+    out += level_table(shown);
+  }
+  return out;
+}
+
 std::string integration_lines(const Integrated& integrated, bool one_block) {
   const IntegrationReport& report = integrated.report;
   std::string out;
@@ -334,21 +257,6 @@ std::string integration_lines(const Integrated& integrated, bool one_block) {
 }
 
 /// How well the rows predict one another.
-std::string left_out_line(const Vector& log_density) {
-  const RowTotal sum = row_total(log_density);
-  if (sum.rows == 0) {
-    return "no row has a leave-one-out distribution";
-  }
-  std::string text = fmt::format("mean log predictive density of a row given the others {:.5g}",
-                                 sum.total / static_cast<double>(sum.rows));
-  if (sum.standard_error) {
-    text += fmt::format(", total {:.6g} +- {:.3g}", sum.total, *sum.standard_error);
-  }
-  if (sum.rows < log_density.size()) {
-    text += fmt::format(" ({} left aside: no such distribution)", plural(log_density.size() - sum.rows, "row"));
-  }
-  return text;
-}
 
 }  // namespace
 
@@ -397,7 +305,7 @@ std::string data_in_words(const std::string& data, const TableModelOptions& opti
   } else if (features.dimension() > 0) {
     text += ", " + named(features.names(), "feature");
   }
-  if (options.standardize) {
+  if (options.standardize && !options.is_network()) {
     text += features.is_sparse && !options.is_process() ? ", scaled" : features.dimension() > 0 ? ", standardized" : "";
   }
   std::vector<std::string> fixed;
@@ -458,9 +366,12 @@ std::string model_in_words(const TableModelOptions& options, const TableModel& b
     text = fmt::format("{} likelihood, {}", options.likelihood,
                        linear ? "linear model with " + plural(prior->fixed.size(), "coefficient") +
                                     (built.coding.intercept ? ", the first one the intercept" : "")
-                              : "effects of groups");
+                              : "sum of effects");
     for (const GroupCoding& group : built.coding.groups) {
       text += fmt::format(" + ({})", group.term);
+    }
+    for (const FieldCoding& field : built.coding.fields) {
+      text += fmt::format(" + {}", field.term);
     }
     if (prior->process) {
       text += fmt::format(" + Gaussian process with kernel {}", kernel);
@@ -502,6 +413,92 @@ std::string calibration_line(const Scores& scores) {
   return out;
 }
 
+namespace {
+
+std::string interval_text(const TrustCard& card) {
+  const bool bounded = std::isfinite(card.evidence_lower);
+  if (bounded && card.evidence_upper) {
+    return fmt::format("log evidence between {:.4f} and {:.4f}", card.evidence_lower, *card.evidence_upper);
+  }
+  if (bounded) {
+    return fmt::format("log evidence at least {:.4f}; no upper limit", card.evidence_lower);
+  }
+  return card.evidence_upper
+             ? fmt::format("log evidence at most {:.4f}; this method knows no lower bound", *card.evidence_upper)
+             : std::string("log evidence without limits");
+}
+
+std::string card_lines(const TrustCard& card, const Posterior& posterior) {
+  std::string out;
+  line(out, "Trust",
+       fmt::format("{} (evidence: {}, marginals: {})", to_string(card.verdict), to_string(card.evidence),
+                   to_string(card.marginals)));
+  for (const std::string& reason : card.reasons) {
+    line(out, "", reason);
+  }
+  if (!card.advice.empty()) {
+    line(out, "Advice", card.advice);
+  }
+  if (posterior.log_evidence().kind == EvidenceKind::exact) {
+    return out;
+  }
+  if (card.check) {
+    line(out, "Check",
+         fmt::format("{} draws, worth {:.0f}; tail shape k = {:.2f}{}", card.check->draws, card.check->effective,
+                     card.check->pareto_k, card.check->pareto_k > 0.7 ? ": they say nothing" : ""));
+  }
+  line(out, "Interval", interval_text(card));
+  if (card.second_order) {
+    line(out, "Next order",
+         fmt::format(
+             "evidence {:+.4f}{}", card.second_order->evidence,
+             card.log_evidence_corrected ? fmt::format(", corrected {:.4f}", *card.log_evidence_corrected) : ""));
+  }
+  if (card.mode_starts > 0) {
+    line(out, "Modes",
+         fmt::format("{} found from {}", plural(card.modes_found, "mode"), plural(card.mode_starts, "start")));
+  }
+  if (!card.worst_sites.empty()) {
+    std::string worst;
+    for (std::size_t i = 0; i < std::min<std::size_t>(3, card.worst_sites.size()); ++i) {
+      worst += fmt::format("{}row {} ({:+.2g})", i == 0 ? "" : ", ", card.worst_sites[i].row, card.worst_sites[i].gap);
+    }
+    line(out, "Rows", "that add most to it: " + worst);
+  }
+  return out;
+}
+
+std::string marginal_lines(const MarginalContent& marginals) {
+  std::string out;
+  constexpr std::size_t most = 12;
+  std::size_t shown = 0;
+  const auto add = [&](const std::string& name, const CorrectedMarginal& m) {
+    if (++shown > most) {
+      return;
+    }
+    line(out, shown == 1 ? "Marginals" : "",
+         fmt::format("{}: mean {:.4g}, sd {:.4g}, skewness {:+.2f}, {:.4g} to {:.4g}{}", name, m.mean, m.sd, m.skewness,
+                     m.quantiles.size() > 0 ? m.quantiles(0) : m.mean,
+                     m.quantiles.size() > 0 ? m.quantiles(m.quantiles.size() - 1) : m.mean,
+                     m.settled ? "" : " (not settled)"));
+  };
+  for (std::size_t i = 0; i < marginals.found.rows.size(); ++i) {
+    add(fmt::format("row {}", marginals.options.rows[i]), marginals.found.rows[i]);
+  }
+  for (std::size_t i = 0; i < marginals.found.weights.size(); ++i) {
+    add(fmt::format("weight {}", marginals.options.weights[i]), marginals.found.weights[i]);
+  }
+  for (std::size_t i = 0; i < marginals.found.points.size(); ++i) {
+    add(fmt::format("point {}", i), marginals.found.points[i]);
+  }
+  if (shown > most) {
+    line(out, "", fmt::format("... {} more (all with --json)", shown - most));
+  }
+  return out;
+}
+
+}  // namespace
+
 std::string summarise(const FitSummary& summary) {
   const Posterior& posterior = *summary.posterior;
   const Report& report = posterior.report();
@@ -526,14 +523,22 @@ std::string summarise(const FitSummary& summary) {
     out += integration_lines(*summary.integration, summary.one_likelihood);
   }
   if (report.status != Status::numerical_failure) {
-    out += coefficient_table(summary);
+    const std::string& likelihood = posterior.model().sites.front()->traits().name;
+    out += coefficient_table(summary.coefficients, summary.level, likelihood);
     out += group_table(summary);
+    out += field_table(summary);
   }
   if (summary.training) {
     line(out, "Training", score_line(*summary.training));
   }
   if (summary.leave_one_out) {
     line(out, "Left out", left_out_line(*summary.leave_one_out));
+  }
+  if (summary.card != nullptr) {
+    out += card_lines(*summary.card, posterior);
+  }
+  if (summary.marginals != nullptr) {
+    out += marginal_lines(*summary.marginals);
   }
   out += path_lines(report.notes);
   if (report.negative_precisions > 0) {

@@ -1,6 +1,7 @@
 #pragma once
 // What `fit` tells people.
 
+#include "gaussmith/files.hpp"
 #include "gaussmith/infer.hpp"
 #include "gaussmith/integrate.hpp"
 #include "gaussmith/learn.hpp"
@@ -19,6 +20,7 @@ struct FitSummary {
   std::vector<std::string> feature_names;  ///< Of a table's coded features, else empty.
   std::vector<Coefficient> coefficients;
   std::vector<GroupEffects> groups;
+  std::vector<FieldEffects> fields;
   double level = 0.95;  ///< Of the coefficients' intervals.
   const Posterior* posterior = nullptr;
   bool one_likelihood = false;  ///< The rows of the data have one: sites[0], whatever sites the prior has.
@@ -26,6 +28,8 @@ struct FitSummary {
   const Integrated* integration = nullptr;
   std::optional<Scores> training;
   std::optional<Vector> leave_one_out;  ///< Log predictive density of each row given the others, where asked for.
+  const TrustCard* card = nullptr;
+  const MarginalContent* marginals = nullptr;
   double seconds = 0.0;
   std::string saved;                  ///< Where the model was saved; empty: nowhere.
   std::string new_table = "new.csv";  ///< A table the model could predict, for the hint at the end.

@@ -20,11 +20,13 @@ volatile std::sig_atomic_t interrupt_flag = 0;
 volatile std::sig_atomic_t writing_flag = 0;
 volatile std::sig_atomic_t kept_flag = 0;
 volatile std::sig_atomic_t told_flag = 0;
+volatile std::sig_atomic_t draws_flag = 0;
 volatile std::sig_atomic_t progress_flag = 0;
 
 timer_t patience_timer;
 bool patience_limited = false;
 constexpr itimerspec patience = {.it_interval = {}, .it_value = {.tv_sec = 0, .tv_nsec = 400'000'000}};
+constexpr itimerspec patience_with_draws = {.it_interval = {}, .it_value = {.tv_sec = 20, .tv_nsec = 0}};
 
 constexpr std::string_view erase_line = "\r\x1b[2K";
 constexpr std::string_view while_working = "gaussmith: error: interrupted; nothing was written\n";
@@ -54,8 +56,9 @@ extern "C" void on_interrupt(int) {
   }
   interrupt_flag = 1;
   const int before = errno;
-  if (!patience_limited || ::timer_settime(patience_timer, 0, &patience, nullptr) != 0) {
-    ::alarm(1);
+  const itimerspec& wait = draws_flag != 0 ? patience_with_draws : patience;
+  if (!patience_limited || ::timer_settime(patience_timer, 0, &wait, nullptr) != 0) {
+    ::alarm(draws_flag != 0 ? 20 : 1);
   }
   errno = before;
 }
@@ -108,6 +111,8 @@ void tell_interrupted() {
 
 void keep_state() { kept_flag = 1; }
 
+void keep_draws() { draws_flag = 1; }
+
 void begin_writing() {
   // What is already in a file cannot be called back: the rest of the output follows it.
   if (writing_flag == 0) {
@@ -117,7 +122,7 @@ void begin_writing() {
 }
 
 void stop_if_interrupted() {
-  if (interrupt_flag != 0) {
+  if (interrupt_flag != 0 && draws_flag == 0) {
     throw Interrupted();
   }
 }
@@ -138,7 +143,7 @@ Run RunControl::run() {
   run.seed = common_->seed;
   run.progress = [this](const Iteration& iteration) {
     if (interrupt_flag != 0) {
-      return Next::discard;
+      return draws_flag != 0 ? Next::accept : Next::discard;
     }
     if (visible_) {
       show(iteration);

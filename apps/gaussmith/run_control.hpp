@@ -27,6 +27,9 @@ void begin_writing();
 /// From now on an interrupted command says that its state file holds what was done.
 void keep_state();
 
+/// From now on an interrupt ends sampling with what was drawn, which is reported; a second one ends at once.
+void keep_draws();
+
 /// Options of a run: threads and seed as asked, progress on a terminal, a signal answered with Next::discard.
 class RunControl {
  public:

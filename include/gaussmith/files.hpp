@@ -1,13 +1,16 @@
 #pragma once
 // Files that programs exchange: problems in, results out, and saved models. docs/formats.md states every field.
 
+#include "gaussmith/inducing.hpp"
 #include "gaussmith/infer.hpp"
 #include "gaussmith/integrate.hpp"
 #include "gaussmith/learn.hpp"
 #include "gaussmith/model.hpp"
+#include "gaussmith/network.hpp"
 #include "gaussmith/predict.hpp"
 #include "gaussmith/scores.hpp"
 #include "gaussmith/tables.hpp"
+#include "gaussmith/trust.hpp"
 
 #include <filesystem>
 #include <optional>
@@ -29,7 +32,10 @@ struct PredictionRequest {
 
 struct Problem {
   Model model;
+  std::optional<NetworkModel> network = {};  ///< Instead of `model`: a network or a sparse linear model.
   std::optional<PredictionRequest> prediction;
+  /// Inducing sites that are still to be chosen; the model itself has none then.
+  std::optional<InducingSelection> selection = {};
 };
 
 /// Reads a problem from JSON text; `name` stands for the file in messages. Throws InvalidFile naming the path to the
@@ -61,6 +67,21 @@ struct GroupEffects {
   std::vector<Effect> effects = {};
 };
 
+/// Corrected marginals and where they are of.
+struct MarginalContent {
+  MarginalOptions options;
+  CorrectedMarginals found;
+};
+
+/// The values of one Markov field.
+struct FieldEffects {
+  std::string term;    ///< "besag(district)"
+  std::string column;  ///< "district"
+  std::vector<std::string> nodes;
+  double precision = 1.0;  ///< Of the prior.
+  Marginals values = {};   ///< One a node.
+};
+
 struct ResultContent {
   const PredictionRequest* prediction = nullptr;
   const LearnReport* learning = nullptr;
@@ -71,9 +92,16 @@ struct ResultContent {
   std::vector<std::string> notes = {};      ///< What was done to the data: codings, defaults.
   std::vector<Coefficient> coefficients = {};
   std::vector<GroupEffects> groups = {};
+  std::vector<FieldEffects> fields = {};
   const Scores* training = nullptr;  ///< Of the rows of the fit.
   /// How many rows are data: `latent` and leave-one-out are theirs, and sites[0] is the likelihood. 0: all of them.
   Index data_rows = 0;
+  const ChosenInducing* inducing = nullptr;  ///< Inducing variables that were chosen.
+  const TrustCard* trust = nullptr;          ///< Add the card.
+  /// The log evidence as it truly is, where it is known better than by the card.
+  std::optional<double> true_log_evidence = {};
+  const MarginalContent* marginals = nullptr;
+  const Vector* probability_of_one = nullptr;  ///< In place of the method's own P(y = 1) at the points predicted.
   // Of several latents a row.
   bool covariances = false;               ///< Add those of the latents of a row with one another.
   std::vector<std::string> classes = {};  ///< Their names; empty: 0 to C - 1.
@@ -82,18 +110,29 @@ struct ResultContent {
 
 /// The result as JSON text with a final newline: full double precision, null for what does not exist.
 [[nodiscard]] std::string result_json(const Posterior& posterior, const ResultContent& content = {});
+/// That of a network; of the content predictions, leave-one-out, coefficients, scores, seconds, warnings and notes.
+[[nodiscard]] std::string result_json(const NetworkPosterior& posterior, const ResultContent& content = {});
 
 // --- Saved models: gaussmith-model/1 ---
+
+/// What a saved model keeps of its card.
+struct SavedTrust {
+  Verdict verdict = Verdict::caution;
+  std::vector<std::string> reasons = {};
+  std::string advice = {};
+};
 
 /// Everything that prediction from a new table needs, without the training table.
 struct SavedModel {
   FittedGaussian fitted;
+  std::optional<FittedNetwork> network = {};  ///< Instead of `fitted`.
   /// The fits of an integration over the parameters; predictions are averaged over them. Empty: `fitted` predicts.
   std::vector<WeightedGaussian> integration = {};
   std::string library_version = {};  ///< Of the library that wrote it.
   std::string method;
   Evidence log_evidence = {};
   bool converged = true;
+  std::optional<SavedTrust> trust = {};  ///< Where the fit was diagnosed.
 
   TableCoding coding;
 };

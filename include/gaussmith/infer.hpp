@@ -31,6 +31,41 @@ enum class Basis {
   whitened  ///< The whitened weights u, w = mean + R u with Sigma = R R' (R lower triangular up to pivoting).
 };
 
+/// How kl finds the optimum over all Gaussians (docs/engines/kl_solvers.md). All end in the same place.
+enum class KlSolver {
+  sites,         ///< The site form with acceleration: fewest factorisations.
+  decoupled,     ///< Linearly constrained Lagrangian: a sequence of convex duals in (alpha, lambda).
+  dual,          ///< One convex dual, where E[log t] is concave in mean and variance.
+  alpha_lambda,  ///< Quasi-Newton in the dual mean and the logarithms of the site precisions.
+  cholesky       ///< Quasi-Newton in the mean and a Cholesky factor of the covariance, whitened.
+};
+
+/// When kl has reached its end.
+enum class KlStop {
+  residual,  ///< The site equations hold to the tolerance.
+  gap        ///< The bound can rise by no more than so many nats.
+};
+
+/// What kl takes for the expected log softmax.
+enum class KlExpectation {
+  bound,      ///< A lower bound in closed form, so that the evidence is one.
+  quadrature  ///< The expectation itself: integrals up to three classes, otherwise averages over fixed points.
+};
+
+/// What the decoupled solver adds to its subproblems, (c/2) lambda_k (sigma - sigma_k)^2.
+enum class DecoupledPenalty {
+  automatic,  ///< none, then lagrangian when near.
+  printed,    ///< c = 1: monotone, converges linearly.
+  none,       ///< c = 0: minorise and maximise, monotone.
+  lagrangian  ///< c = -1, the Lagrangian's own sign: converges quadratically from near.
+};
+
+/// Options of the decoupled solver.
+struct Decoupled {
+  DecoupledPenalty penalty = DecoupledPenalty::automatic;
+  double delta = 0.0;  ///< Weight of (sigma - sigma_k)^4 / 2 for sites that are not log-concave; raised when needed.
+};
+
 /// The Gaussian closest to the posterior in KL(q, p): the tightest Gaussian lower bound on the evidence
 /// (docs/engines/kl.md). Takes every site with unbounded support.
 struct Kl {
@@ -43,6 +78,11 @@ struct Kl {
   int max_iterations = 500;
   double tolerance = 1e-8;  ///< Stop when the site equations hold to this, in posterior standard deviations.
   int starts = 4;           ///< Starts for sites that are not log-concave; the best bound is kept.
+  KlSolver solver = KlSolver::sites;
+  Decoupled decoupled = {};
+  KlStop stop = KlStop::residual;
+  double gap_tolerance = 1e-4;                       ///< With stop = gap: nats that the bound may still rise.
+  KlExpectation expectation = KlExpectation::bound;  ///< Of multinomial-logit sites.
 };
 
 /// Which updates EP makes.
@@ -89,14 +129,71 @@ struct Vb {
   int starts = 4;           ///< Starts for sites that are not log-concave; the best bound is kept.
 };
 
-/// Variational mean field between the latents and the auxiliary variables of probit sites: a lower bound, looser than
-/// those of kl (docs/engines/classes.md). Takes multinomial-probit.
-struct Vmf {
-  int max_iterations = 200;
-  double tolerance = 1e-8;  ///< Stop when the gradient norm, in posterior standard deviations, is below this.
+/// Which sites vmf updates at a time; both have the same fixed points.
+enum class VmfOrder {
+  parallel,   ///< All of them, one factorisation a step.
+  sequential  ///< One after the other: message passing.
 };
 
-using Method = std::variant<Exact, Laplace, Kl, Ep, Vb, Vmf>;
+/// Variational mean field between the latents and the auxiliary variables of the sites, which are scales of a normal or
+/// noisy latents: a lower bound, looser than those of kl (docs/engines/vmf.md). Takes student-t, cauchy, laplace,
+/// logistic and probit sites, with gaussian ones among them, and multinomial-probit.
+struct Vmf {
+  int max_iterations = 500;
+  double tolerance = 1e-8;  ///< Stop when the equations of the optimum hold to this, in posterior standard deviations.
+  VmfOrder order = VmfOrder::parallel;
+  int starts = 4;  ///< Starts for sites that are not log-concave; the best bound is kept.
+};
+
+/// The posterior of the scales of Student-t and Cauchy rows under vmf, phi_n ~ inverse-gamma(shape, rate), where
+/// y_n ~ N(eta_n, phi_n) given phi_n. NaN in other rows.
+struct MixtureScales {
+  Vector shape, rate;
+  Vector mean_precision;  ///< E[1/phi] = shape/rate, the precision of the row's site: small for outliers.
+};
+
+/// Importance sampling from multivariate t's around a Gaussian fit (docs/engines/sampling.md): the evidence and every
+/// moment with a standard error. Takes every site.
+struct ImportanceSampling {
+  int draws = 4000;
+  double degrees = 0.0;  ///< Of freedom of the t; 0: a quarter of the dimension, at least 5.
+};
+
+/// Where annealed particles begin.
+enum class AnnealingStart {
+  automatic,  ///< Around a Gaussian fit where all sites are log-concave, else at the prior.
+  prior,
+  fit
+};
+
+/// Annealed importance sampling: particles led to the posterior through powers of the likelihood.
+struct AnnealedImportance {
+  int draws = 1000;        ///< Particles.
+  int temperatures = 200;  ///< Steps from the start to the posterior.
+  AnnealingStart start = AnnealingStart::automatic;
+};
+
+/// Elliptical slice sampling, several chains. Needs a Gaussian prior.
+struct EllipticalSlices {
+  int draws = 4000;  ///< Of all chains together, after warm-up.
+  int chains = 4;
+  int warmup = 500;  ///< Of each chain.
+};
+
+/// The no-U-turn sampler, several chains. Takes every site and every prior.
+struct NoUTurn {
+  int draws = 4000;  ///< Of all chains together, after warm-up.
+  int chains = 4;
+  int warmup = 500;         ///< Of each chain, in which the step size is found.
+  double acceptance = 0.8;  ///< Mean acceptance that the step size is to have.
+  int max_depth = 10;       ///< Doublings of a trajectory.
+};
+
+using Method =
+    std::variant<Exact, Laplace, Kl, Ep, Vb, Vmf, ImportanceSampling, AnnealedImportance, EllipticalSlices, NoUTurn>;
+
+/// Whether a method draws from the posterior: its evidence is an estimate or none, it has no gradient.
+[[nodiscard]] bool is_sampler(const Method& method);
 
 /// The method by its command-line name with its options, e.g. make_method("laplace", {{"laplace.tolerance", "1e-6"}}).
 [[nodiscard]] Method make_method(std::string_view name,
@@ -179,6 +276,8 @@ class Posterior {
   /// approximations. Under a constrained covariance the site is divided out of the row's marginal, which is coarser.
   /// O(N).
   [[nodiscard]] LeaveOneOut leave_one_out() const;
+  /// Of vmf where some rows are Student-t or Cauchy; else empty.
+  [[nodiscard]] const std::optional<MixtureScales>& scales() const;
 
   /// d log evidence / d log(parameter) for every learnable parameter, at the optimum of the method's own variables.
   [[nodiscard]] std::map<std::string, double, std::less<>> gradient() const;

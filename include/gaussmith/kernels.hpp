@@ -48,6 +48,18 @@ class Kernel {
   [[nodiscard]] virtual Vector contract(const Matrix& x, const Matrix& z, const Matrix& weights,
                                         int threads = 1) const = 0;
 
+  /// The gradient of sum_i w_i k(x_i, x_i) in the logarithm of every parameter, white noise included. Cost O(N (d +
+  /// P)).
+  [[nodiscard]] Vector contract_diagonal(const Matrix& x, const Vector& weights) const;
+
+  /// The part of the kernel that has no derivative in its inputs, by name, e.g. "matern12"; empty: it has one.
+  [[nodiscard]] virtual std::string_view without_input_gradient() const { return name(); }
+
+  /// The gradient of sum_ij W_ij k(x_i, z_j) in z_j, M x d; x and z are different points as in block(). Cost O(N M d).
+  /// Throws InvalidModel where the kernel has no derivative in its inputs.
+  [[nodiscard]] virtual Matrix input_gradient(const Matrix& x, const Matrix& z, const Matrix& weights,
+                                              int threads = 1) const;
+
   [[nodiscard]] virtual std::vector<KernelParameter> parameters() const = 0;
 
   /// The same kernel with other parameter values, in the order of parameters().

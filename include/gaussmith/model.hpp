@@ -35,11 +35,40 @@ struct DenseGaussian {
   SharedMatrix covariance;
 };
 
+/// Few values of a process through which alone its rows are seen (docs/inducing.md): the posterior is that of these
+/// values, and every other value follows from them by the prior. The evidence of `kl` stays a lower bound. Either
+/// inputs or sites are given.
+struct Inducing {
+  SharedMatrix inputs = {};  ///< M x d: all latents at each of them.
+  std::vector<std::pair<Index, Index>> sites =
+      {};              ///< (row, latent): single latents at rows of the process, each once.
+  double noise = 0.0;  ///< Variance added to the values that are seen, 0 or more.
+  bool learn = false;  ///< The inputs are parameters, inducing.inputs[0][0], to be learned.
+};
+
+/// How inducing sites are chosen where only their number is given.
+enum class InducingChoice {
+  active,  ///< Where they tell most.
+  random   ///< Rows at random, by the seed.
+};
+struct InducingSelection {
+  Index count = 0;  ///< Of single latents.
+  InducingChoice select = InducingChoice::active;
+  Index block = 0;    ///< Several latents: chosen before the bound is optimised anew; 0: as many as latents.
+  Index subset = 5;   ///< Several latents: rows, drawn at random, that all candidates are seen by first.
+  Index filter = 20;  ///< Several latents: the best of these, which all rows then see; at least a block.
+  double noise = 0.0;
+};
+
+/// "active" or "random".
+[[nodiscard]] const char* name_of(InducingChoice choice);
+
 /// w is a Gaussian process at the rows of inputs (N x d), with a constant mean.
 struct GaussianProcess {
   SharedMatrix inputs;
   KernelHandle kernel;
   double mean = 0.0;
+  std::optional<Inducing> inducing = {};
 };
 
 /// No Gaussian factor: all factors are sites.
@@ -55,7 +84,8 @@ struct SparsePrecision {
 };
 
 /// Intrinsic Markov fields: log p(w) = -precision/2 times a sum of squared differences. It says nothing about the level
-/// of w, which is held: w sums to zero, over each connected part of a graph. A linear trend of `rw2` stays free.
+/// of w, which is held: w sums to zero, over each connected part of a graph. A linear trend of `rw2` stays free, unless
+/// it is cyclic.
 enum class FieldKind {
   rw1,   ///< Random walk: differences w_(j+1) - w_j.
   rw2,   ///< Second differences w_(j+1) - 2 w_j + w_(j-1).
@@ -66,7 +96,22 @@ struct IntrinsicField {
   Index dimension = 0;
   double precision = 1.0;                           ///< prior.precision
   std::vector<std::pair<Index, Index>> edges = {};  ///< Of `besag`, each once.
+  /// Of random walks: where the nodes are, ascending; empty: one apart. Differences of `rw1` have the variance of their
+  /// distance; those of `rw2` are divided differences, times the root of the distance that they stand for.
+  Vector locations = {};
+  bool cyclic = false;  ///< Of random walks with nodes one apart: the first follows the last.
+  /// A factor of the precision for each connected part in the order of their first nodes, as scaled() finds them;
+  /// empty: ones. Nodes without a neighbour, which are otherwise refused, are then independent, N(0, 1 / (factor
+  /// precision)).
+  Vector scale = {};
 };
+/// The same field with factors that make the geometric mean of its nodes' variances 1 / precision, in each connected
+/// part, so that precisions of different graphs mean the same; the variances of `rw2` are those beside its free trend.
+/// Throws InvalidModel for a field that is none. Cost of a sparse factorisation.
+[[nodiscard]] IntrinsicField scaled(IntrinsicField field);
+
+/// A field that is one part of a model.
+using MarkovField = std::variant<IntrinsicField, SparsePrecision>;
 
 /// Coefficients of columns, independent of one another: w_j ~ N(mean_j, (sd_j scale)^2) where it is scaled_j, else
 /// N(mean_j, sd_j^2).
@@ -94,14 +139,17 @@ struct RandomEffects {
 };
 
 /// Parts that are independent of one another and added up by the design: w holds the coefficients, then the effects of
-/// each group, then the values of the process, whose columns of the design are usually the identity.
+/// each group, then the values of each field, or of the process, whose columns of the design are usually the identity.
+/// Fields and a process do not go together.
 struct Additive {
   FixedEffects fixed = {};
   std::vector<RandomEffects> random = {};
   std::optional<GaussianProcess> process = {};
+  std::vector<MarkovField> fields = {};  ///< fields[0].precision
 
-  [[nodiscard]] Index first_of(std::size_t term) const;  ///< The first weight of a group's effects.
-  [[nodiscard]] Index weights() const;                   ///< Coefficients and effects: all but the process.
+  [[nodiscard]] Index first_of(std::size_t term) const;         ///< The first weight of a group's effects.
+  [[nodiscard]] Index first_of_field(std::size_t field) const;  ///< The first weight of a field.
+  [[nodiscard]] Index weights() const;  ///< Coefficients, effects and fields: all but the process.
 };
 
 using Prior = std::variant<Isotropic, Diagonal, DenseGaussian, GaussianProcess, NoGaussian, SparsePrecision, Additive,

@@ -126,11 +126,17 @@ struct FittedGaussian {
   Vector star = {};            ///< Of blocks that are stars (SiteApproximation).
   Vector dual;                 ///< Covariance form: a with posterior mean of w = mean + Sigma H'a.
 
-  /// Precision form: posterior mean of the whitened weights u, w = mean + R u. Root form: of u or of w.
+  /// Inducing form: the prior's inputs are those of the inducing variables. These of them, in this order, have the
+  /// coordinates; `noise` is the variance added to each of their values.
+  std::vector<Index> pivots = {};
+  Vector noise = {};
+
+  /// Precision and inducing form: posterior mean of the whitened weights u, w = mean + R u. Root form: of u or of w.
   Vector coordinates;
-  Matrix factor;  ///< Precision form: lower Cholesky factor of the posterior precision of u.
+  Matrix factor;  ///< Precision and inducing form: lower Cholesky factor of the posterior precision of u.
 
   CovarianceRoot covariance;  ///< Root form.
+  Matrix draws = {};          ///< Draws of w, one a column; of several latents the numbers of a weight side by side.
 };
 
 /// One Gaussian of a mixture: the fit at some values of the parameters.

@@ -49,6 +49,8 @@ struct Iteration {
   double objective = 0.0;      ///< What the step increases: log joint, bound or log evidence.
   double residual = 0.0;       ///< The certificate at this step.
   std::string_view step = {};  ///< What kind of step it was, e.g. "newton".
+  /// How far a bound can still rise, at most; the least certificate so far. Empty where there is none.
+  std::optional<double> duality_gap = {};
 };
 
 /// The answer of a progress callback.
@@ -64,9 +66,9 @@ class Interrupted : public std::exception {
   [[nodiscard]] const char* what() const noexcept override { return "interrupted by the progress callback"; }
 };
 
-/// Which form of the linear-Gaussian core to use (docs/architecture.md). `root` is not one to ask for: it is the form
-/// of results whose covariance is constrained (CovarianceRoot in gaussmith/predict.hpp).
-enum class CoreForm { automatic, covariance, precision, root, sparse, matrix_free };
+/// Which form of the linear-Gaussian core to use (docs/architecture.md). `root` and `draws` are none to ask for: they
+/// are the forms of results whose covariance is constrained (CovarianceRoot in gaussmith/predict.hpp), and of samplers.
+enum class CoreForm { automatic, covariance, precision, root, sparse, matrix_free, inducing, draws };
 
 /// Everything about a run that is not the model and not the method.
 struct Run {
@@ -76,6 +78,20 @@ struct Run {
   bool substitutes = true;  ///< A method may fall back on a milder one (EP on a lower power) rather than fail.
   std::function<Next(const Iteration&)> progress = {};  ///< Called on the caller's thread after each iteration.
   const Posterior* warm_start = nullptr;                ///< Start from this result of a model with the same rows.
+};
+
+/// The share of one row in a duality gap.
+struct RowGap {
+  std::int64_t row = 0;
+  double gap = 0.0;
+};
+
+/// What a sampler knows about its own draws: the worst over all weights and latents.
+struct SamplingDiagnostics {
+  std::optional<double> rhat = {};      ///< Rank-normalised split R-hat: 1 where chains agree.
+  std::optional<double> bulk_ess = {};  ///< Effective draws: of chains by ranks, else of weighted draws.
+  std::optional<double> tail_ess = {};  ///< The smaller of those of the 5 % and 95 % quantiles.
+  std::optional<double> pareto_k = {};  ///< Shape of the tail of importance weights: above 0.7 averages say little.
 };
 
 /// What happened, for people and for programs.
@@ -90,18 +106,23 @@ struct Report {
   /// Where variances are estimates: a bar on the root-mean-square of their relative errors, of eta and of w.
   double latent_estimate_error = 0.0;
   double weights_estimate_error = 0.0;
-  std::string core;             ///< The form of the Gaussian core and why it was chosen.
-  int jittered = 0;             ///< Factorisations that needed a ridge.
-  int clipped = 0;              ///< Values held at a bound.
-  int skipped = 0;              ///< Site updates not carried out.
-  int negative_precisions = 0;  ///< Sites whose final precision is negative (Student-t outliers).
-  bool local_optimum = false;   ///< What was found may be a local optimum: the objective is not concave.
-  bool substituted = false;     ///< The evidence is that of a milder method than asked for (EP with a lowered power).
+  /// kl with a full covariance: how many nats the bound can still rise, at most. Empty where there is no certificate;
+  /// a note then says why.
+  std::optional<double> duality_gap = {};
+  std::vector<RowGap> duality_gap_rows = {};  ///< The rows with the largest shares in it, largest first.
+  std::string core;                           ///< The form of the Gaussian core and why it was chosen.
+  int jittered = 0;                           ///< Factorisations that needed a ridge.
+  int clipped = 0;                            ///< Values held at a bound.
+  int skipped = 0;                            ///< Site updates not carried out.
+  int negative_precisions = 0;                ///< Sites whose final precision is negative (Student-t outliers).
+  bool local_optimum = false;                 ///< What was found may be a local optimum: the objective is not concave.
+  bool substituted = false;  ///< The evidence is that of a milder method than asked for (EP with a lowered power).
   double seconds = 0.0;
   std::vector<Iteration> history;
   std::vector<std::string>
       notes;  ///< Decisions taken on the way, e.g. a switch to damped updates, each with its reason.
   std::vector<std::string> warnings;
+  std::optional<SamplingDiagnostics> diagnostics = {};  ///< Of samplers.
 
   [[nodiscard]] bool converged() const { return status == Status::converged; }
   /// One line, e.g. "converged after 6 iterations, residual 3.1e-12 (tolerance 1.0e-08): the optimum of the bound".

@@ -64,6 +64,9 @@ struct LogDensityOut {
 struct ExpectationOut {
   Span value, d_mean, d_variance;  ///< E[log t] under N(mean, variance) and its derivatives.
 };
+struct ConjugateOut {
+  Span value, mean, deviation;  ///< f*, and the mean and standard deviation at which it is attained.
+};
 struct TiltedOut {
   Span log_normaliser, mean, variance;  ///< Moments of N(eta | mean, variance) t(eta)^power.
   /// Where given, raised by the number of rows whose integral did not reach the accuracy that tilted() promises.
@@ -78,6 +81,9 @@ struct ParameterOut {
 struct ResponseOut {
   Span mean, variance, probability;  ///< Moments of y; P(y = 1). NaN where a moment does not exist.
 };
+
+/// How many randomisations of its points a SiteBlock::averaged_expectation tells apart.
+inline constexpr Index expectation_replicates = 8;
 
 /// One block of sites with its responses and parameters; immutable. `first` is the row at which a call starts and the
 /// length of the spans says how many rows it covers.
@@ -113,10 +119,26 @@ class SiteBlock {
   /// latents a lower bound on it, where that is what has a closed form.
   virtual void expectation(Index first, ConstSpan mean, ConstSpan variance, const ExpectationOut& out) const = 0;
 
+  /// The conjugate f*(slope, growth) = sup over m and s >= 0 of slope m + growth s - f(m, s) of
+  /// f(m, s) = -E_{N(m, s^2)}[log t]: closed forms where there are any, otherwise Newton's method from the mean and
+  /// deviation given. Infinity where no maximum is found, which for log-concave sites means outside its domain.
+  virtual void conjugate(Index first, ConstSpan slope, ConstSpan growth, ConstSpan mean, ConstSpan deviation,
+                         const ConjugateOut& out) const;
+  /// The largest growth at which f*(slope, growth) is finite; infinite where none is known, negative where the slope is
+  /// outside the domain.
+  virtual void conjugate_limit(Index first, ConstSpan slope, Span out) const;
+
   /// Of several latents whose expectation() is a bound: the expectation itself when eta ~ N(mean, covariance), and for
   /// every row the absolute error vouched for.
   virtual void expected_log_density(Index first, ConstSpan mean, ConstSpan covariance, const ProbabilityGoal& goal,
                                     Span value, Span error) const;
+
+  /// The same with derivatives, by a rule that is fixed but for the seed, so that it can be maximised: quadrature where
+  /// that is cheap, otherwise averages over the same points in every call. `replicates` has expectation_replicates
+  /// values a row, one for each of as many independent randomisations of the points, whose spread is the error; they
+  /// agree where the rule is good to 1e-10 (1 + |value|). Derivatives are averages, too.
+  virtual void averaged_expectation(Index first, ConstSpan mean, ConstSpan covariance, std::uint64_t seed,
+                                    const ExpectationOut& out, Span replicates) const;
 
   /// Tilted moments with a power in (0, 1], accurate to 1e-9 (1 + |value|); variance > 0.
   virtual void tilted(Index first, ConstSpan mean, ConstSpan variance, double power, const TiltedOut& out) const = 0;
@@ -163,6 +185,7 @@ enum class ArgumentKind {
   positive,  ///< Greater than zero.
   count,     ///< A positive whole number.
   flag,      ///< 0 or 1.
+  bound,     ///< A PiecewiseBound as a number, or 0 for none.
 };
 
 /// What an argument means to those who make models of data. A new role is one for which they do something new.
@@ -295,6 +318,24 @@ struct CustomJointLikelihood {
   bool any_thread = true;
 };
 [[nodiscard]] Sites observe(CustomJointLikelihood likelihood, const Vector& responses);
+
+/// An upper bound on log(1 + e^x) in pieces, all with the same largest error; exact integrals in place of those of the
+/// logistic function (docs/sites.md). observe("bernoulli-logit", y, {{"bound", one(bound.code())}}) takes it.
+struct PiecewiseBound {
+  bool quadratic = true;  ///< Or linear.
+  int pieces = 20;        ///< From 3 to 20.
+
+  /// "linear:R" or "quadratic:R". Throws InvalidModel on anything else.
+  [[nodiscard]] static PiecewiseBound parse(std::string_view text);
+  [[nodiscard]] static PiecewiseBound from_code(double code);
+  /// The same as text and as the value of a numeric argument: -R, or R where the pieces are quadratic.
+  [[nodiscard]] std::string text() const;
+  [[nodiscard]] double code() const { return quadratic ? pieces : -pieces; }
+  /// The largest error.
+  [[nodiscard]] double error() const;
+  /// log t(s) = -(the bound at -s), a site to use as it is.
+  [[nodiscard]] PiecewiseQuadratic sites() const;
+};
 
 /// A block of piecewise quadratic sites.
 [[nodiscard]] Sites observe(PiecewiseQuadratic likelihood, const Vector& responses);

@@ -2,12 +2,14 @@
 // From a table to a model, and from a saved model and a new table to predictions.
 //
 // read_table, build_table_model, infer or learn, saved_model, save_model; later load_model, read_table, predict_table.
+// Networks and sparse linear models go the same way by build_table_network.
 
 #include "gaussmith/errors.hpp"
 #include "gaussmith/files.hpp"
 #include "gaussmith/integrate.hpp"
 #include "gaussmith/learn.hpp"
 #include "gaussmith/model.hpp"
+#include "gaussmith/network.hpp"
 #include "gaussmith/predict.hpp"
 #include "gaussmith/tables.hpp"
 
@@ -50,13 +52,23 @@ struct TableModelOptions {
   std::string latent_covariance = {};
   /// "gp": a Gaussian process; "isotropic" or "linear": a linear model, its coefficients with priors on the scale of
   /// the data, or w ~ N(0, prior.variance I) where that is set; "laplace": the same with Laplace densities of these
-  /// variances, for sparse coefficients. Empty: gp, but linear for groups without a kernel.
+  /// variances, for sparse coefficients; "network": two layers with every scale integrated, "sparse-linear": the same
+  /// without hidden units (both for build_table_network). Empty: gp, but linear for groups without a kernel.
   std::string prior = {};
+  std::optional<Index> units = {};  ///< Hidden units of a network; empty: 10.
+  /// Of a network or a sparse linear model: a WeightPrior by its name. Empty: ard, laplace.
+  std::string weight_prior = {};
   /// Of the process, as parse_kernel() reads it; empty: se. Features that no kernel names are fixed effects where every
   /// kernel names its own.
   std::string kernel = {};
   std::vector<std::string> random = {};  ///< Groups with effects of their own: "1|patient", "week|patient".
-  /// All of target, features, kernel, random and intercept in lme4's notation: "y ~ age + (1|patient) + gp(time)".
+  /// Markov fields beside them: "besag(district)", "rw1(year)", "rw2(day, cyclic)", "rw2(year, 1990, 2030)". They are
+  /// scaled(), so that precision 1 means a standard deviation of about 1.
+  std::vector<std::string> field = {};
+  /// Who is whose neighbour, by the column of a besag field; "" for that of the only one.
+  std::map<std::string, Graph, std::less<>> graphs = {};
+  /// All of target, features, kernel, random, field and intercept in lme4's notation:
+  /// "y ~ age + (1|patient) + gp(time)", "cases ~ smoking + besag(district) + (1|district)".
   std::string formula = {};
   std::vector<CoefficientPrior> coefficient_priors = {};  ///< Instead of those from the scale of the data.
   std::optional<double> mean = 0.0;  ///< Constant mean of the process; empty: the level of the data.
@@ -68,7 +80,7 @@ struct TableModelOptions {
   /// Column with 1 for events and 0 for censored rows, the complement of a censoring argument; empty: none.
   std::string event_column = {};
   std::string offset_column = {};                 ///< Column added to eta; empty: none.
-  std::string weights_column = {};                ///< Column with the weights of rows; empty: all one.
+  std::string weights_column = {};                ///< Column with the weights of rows; empty: all one. No networks.
   std::vector<std::string> keep = {};             ///< Columns that predictions copy; no features unless listed there.
   std::vector<ParameterSetting> parameters = {};  ///< In this order, later ones replace earlier ones.
   /// Parameters that nothing sets start from the scale of the data, for learn(), instead of the documented defaults.
@@ -77,6 +89,8 @@ struct TableModelOptions {
 
   /// Whether the model has a process, formulas aside.
   [[nodiscard]] bool is_process() const;
+  /// Whether the prior is a network or a sparse linear model.
+  [[nodiscard]] bool is_network() const;
   /// Throws InvalidOption for names that do not exist and options that exclude one another; needs no table.
   void check() const;
 };
@@ -96,14 +110,29 @@ struct TableModel {
 /// InvalidFile. Cost O(cells log levels); the table is used up.
 [[nodiscard]] TableModel build_table_model(Table table, const TableModelOptions& options);
 
+/// A network or a sparse linear model made from a table.
+struct TableNetwork {
+  NetworkModel model;
+  TableCoding coding;
+  std::vector<std::string> notes;
+  std::vector<std::string> warnings;
+};
+
+/// The same for `network` and `sparse-linear`. Parameters are network.linear, .scale_prior, .noise_prior, .bias_sd,
+/// .intercept_sd, .output_scale, .output_degrees and network.group.NAME, whose text names columns. Under ard and
+/// laplace-ard the 0/1 columns of a column of texts share a scale unless a group says otherwise.
+[[nodiscard]] TableNetwork build_table_network(Table table, const TableModelOptions& options);
+
 /// The coding of a model that came from no table: columns x1, x2, ... in the order of its inputs or of its design, the
 /// target y, row-wise arguments and the offset under their own names. Throws InvalidOption where a table cannot say
 /// enough: several blocks of sites, a process under a design, a noise scale that varies by row.
 [[nodiscard]] TableCoding plain_coding(const Model& model, Spelling spelling = Spelling::fields);
+[[nodiscard]] TableCoding plain_coding(const NetworkModel& model, Spelling spelling = Spelling::fields);
 
 /// What save_model() keeps of a fit.
 [[nodiscard]] SavedModel saved_model(const Posterior& posterior, TableCoding coding);
 [[nodiscard]] SavedModel saved_model(const Learned& learned, TableCoding coding);
+[[nodiscard]] SavedModel saved_model(const NetworkPosterior& posterior, TableCoding coding);
 /// The learned model with the points of the integration around it.
 [[nodiscard]] SavedModel saved_model(const Learned& learned, const Integrated& integrated, TableCoding coding);
 
@@ -116,6 +145,12 @@ struct TableModel {
 /// The same averaged over the parameters.
 [[nodiscard]] std::vector<Coefficient> coefficients(const Integrated& integrated, const TableCoding& coding,
                                                     double level = 0.95);
+/// Those of a sparse linear model, whose start is one Gaussian; empty for a network with hidden units.
+[[nodiscard]] std::vector<Coefficient> coefficients(const NetworkPosterior& posterior, double level = 0.95);
+
+/// The values of every field at its nodes.
+[[nodiscard]] std::vector<FieldEffects> field_effects(const Posterior& posterior, const TableCoding& coding);
+[[nodiscard]] std::vector<FieldEffects> field_effects(const Integrated& integrated, const TableCoding& coding);
 
 /// The effects of the levels of every group.
 [[nodiscard]] std::vector<GroupEffects> group_effects(const Posterior& posterior, const TableCoding& coding);
@@ -132,7 +167,7 @@ struct TablePredictionOptions {
   /// observed.
   bool observed = false;
   bool drop_missing = false;  ///< Leave rows with missing cells out instead of refusing them.
-  bool population = false;    ///< Leave the effects of groups out for all rows.
+  bool population = false;    ///< Leave the effects of groups and fields out for all rows.
   /// Refuse rows whose group was never seen. Else they have the effect 0 and its variance.
   bool refuse_new_levels = false;
   std::vector<std::string> keep = {};  ///< Columns to copy, besides those that the model remembers.

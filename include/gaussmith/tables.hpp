@@ -13,6 +13,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace gaussmith {
@@ -47,7 +48,7 @@ struct Table {
   std::string source;               ///< File name, for messages.
   std::vector<std::int64_t> lines;  ///< Line on which each row starts, for messages; may be empty.
 
-  std::vector<Column> columns;  ///< Empty if is_sparse.
+  std::vector<Column> columns;  ///< Beside sparse features: weights, offsets, arguments of likelihoods alone.
 
   bool is_sparse = false;
   Design features;            ///< Sparse rows, column j holds index j + 1 of the file; shared by models made of them.
@@ -231,6 +232,35 @@ struct GroupCoding {
 /// The levels of a group in a training table, in the order of numbers or bytes.
 [[nodiscard]] std::vector<std::string> group_levels(const Table& table, const std::vector<std::string>& group);
 
+/// Nodes with names, and the pairs of them that are neighbours.
+struct Graph {
+  std::string source = {};                          ///< File name, for messages.
+  std::vector<std::string> nodes = {};              ///< Numbers in their shortest form.
+  std::vector<std::pair<Index, Index>> edges = {};  ///< Each once.
+  Index repeated = 0;                               ///< Pairs that were given again.
+};
+
+/// Reads neighbours from a table with two columns (.csv, .tsv, .tab), a pair of nodes a row, or from a file with a line
+/// for each node, its name, the number of its neighbours and their names, after a first line with the number of nodes
+/// (the graph files of INLA; .gal files of GeoDa). Plain or gzip. Throws InvalidFile with file and line.
+[[nodiscard]] Graph read_graph(const std::filesystem::path& path);
+/// The same from text; `name` stands for the file name.
+[[nodiscard]] Graph parse_graph(std::string_view text, const std::string& name);
+
+/// A Markov field over the cells of a column.
+struct FieldCoding {
+  std::string term;                     ///< "besag(district)", "rw2(day,cyclic)".
+  std::string column;                   ///< Whose cells name the node of a row.
+  std::vector<std::string> nodes = {};  ///< Of a graph.
+  Vector places = {};                   ///< Of a random walk: the values that are its nodes, ascending.
+
+  [[nodiscard]] Index size() const { return nodes.empty() ? places.size() : static_cast<Index>(nodes.size()); }
+  /// The names of the nodes, numbers in their shortest form.
+  [[nodiscard]] std::vector<std::string> names() const;
+  /// The node of every row. Throws InvalidFile with the row of a cell that is none.
+  [[nodiscard]] std::vector<Index> rows(const Table& table) const;
+};
+
 /// How a table becomes all the data of a model; plain data, to be kept with it.
 struct TableCoding {
   FeatureCoding features;  ///< Inputs of the process, or columns of a linear model with an isotropic prior.
@@ -238,7 +268,8 @@ struct TableCoding {
   bool intercept = false;                ///< The first column of a linear model's design is one.
   std::vector<FixedTerm> fixed = {};     ///< Fixed effects after the intercept,
   Vector centres = {};                   ///< each column less this, the mean of the training table,
-  std::vector<GroupCoding> groups = {};  ///< and then random effects.
+  std::vector<GroupCoding> groups = {};  ///< then random effects,
+  std::vector<FieldCoding> fields = {};  ///< and Markov fields.
   double constant = 0.0;                 ///< Added to eta, where no process has a mean.
   /// Columns of the table that give likelihood arguments by row, e.g. {"exposure", "expected"}.
   std::map<std::string, std::string, std::less<>> argument_columns = {};

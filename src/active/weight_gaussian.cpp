@@ -5,6 +5,7 @@
 #include "linalg/conjugate_gradients.hpp"
 #include "linalg/dense.hpp"
 #include "linalg/preconditioners.hpp"
+#include "linalg/sparse_square.hpp"
 #include "linalg/variance_estimators.hpp"
 #include "model/sparse_entries.hpp"
 
@@ -17,23 +18,6 @@ namespace {
 /// Rows at a time: bounds the memory beside the pool's own.
 constexpr Index rows_at_once = 1024;
 constexpr double solve_reduction = 1e-10;
-
-/// h'C h of a row of a sparse design: every pair of its entries once.
-template <class Rows>
-double sparse_square(const Rows& rows, Index row, const Matrix& covariance) {
-  double diagonal = 0.0;
-  double pairs = 0.0;
-  for (typename Rows::InnerIterator j(rows, row); j; ++j) {
-    const double value = j.value();
-    const double* const column = covariance.data() + j.col() * covariance.rows();
-    diagonal += value * value * column[j.col()];
-    double sum = 0.0;
-    typename Rows::InnerIterator k = j;
-    for (++k; k; ++k) sum += k.value() * column[k.col()];
-    pairs += value * sum;
-  }
-  return diagonal + 2.0 * pairs;
-}
 
 /// h'C h of all rows.
 Vector squares(const Design& rows, const Matrix& covariance, int threads) {
@@ -68,8 +52,10 @@ WeightGaussian::WeightGaussian(const Design& rows, const Vector& precision, cons
   const Vector pull = rows.transposed_times(shift, access.threads);
   if (access.lanczos > 0) {
     diagonal_ = rows.column_squares(precision, access.threads) + weight_precision;
-    mean_ = solve_by_products(pull);
-    return;
+    if (pull.size() > access.few_weights) {
+      mean_ = solve_by_products(pull);
+      return;
+    }
   }
   covariance_ = rows.gram(precision, access.threads);
   covariance_.diagonal() += weight_precision;
@@ -99,7 +85,7 @@ Vector WeightGaussian::solve_by_products(const Vector& b) const {
 }
 
 Vector WeightGaussian::solve(const Vector& b) const {
-  if (access_.lanczos > 0) return solve_by_products(b);
+  if (covariance_.size() == 0) return solve_by_products(b);
   return covariance_ * b;
 }
 
@@ -142,7 +128,8 @@ void WeightGaussian::include(const Vector& row, const IncludedSite& site, const 
     diagonal_ += site.precision * row.cwiseAbs2();
     later_rows_.conservativeResize(row.size(), later_rows_.cols() + 1);
     later_rows_.col(later_rows_.cols() - 1) = std::sqrt(site.precision) * row;
-  } else {
+  }
+  if (covariance_.size() > 0) {
     covariance_.noalias() -= (site.precision / ratio) * solution * solution.transpose();
   }
 }

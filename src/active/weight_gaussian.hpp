@@ -11,11 +11,14 @@
 
 namespace gaussmith {
 
-/// How variances are found and systems solved: by A^-1, D x D, or without it.
+/// How variances are found: by A^-1, D x D, or without it. Systems are solved by A^-1 where that costs little.
 struct GaussianAccess {
   int lanczos = 0;  ///< Steps; 0: by A^-1.
   std::uint64_t seed = 0;
   int threads = 1;
+  /// Up to this many weights systems are solved by A^-1 beside Lanczos' variances, too: conjugate gradients for every
+  /// label take longer.
+  Index few_weights = 1000;
 };
 
 class WeightGaussian {
@@ -44,9 +47,9 @@ class WeightGaussian {
   Design rows_;
   Vector precision_, weight_precision_;
   GaussianAccess access_;
-  Matrix covariance_;  // A^-1, both triangles; empty without it.
-  Vector diagonal_;    // Of A, without A^-1.
-  Matrix later_rows_;  // Included ones, D x their number, scaled by sqrt(tau); without A^-1.
+  Matrix covariance_;  // A^-1, both triangles; empty where there are too many weights for it beside Lanczos.
+  Vector diagonal_;    // Of A, for Lanczos.
+  Matrix later_rows_;  // Included ones, D x their number, scaled by sqrt(tau); for Lanczos.
   mutable std::optional<Matrix> root_;
   Vector mean_;
 };

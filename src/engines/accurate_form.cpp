@@ -22,6 +22,7 @@ constexpr Index most_weights = 2000;
 std::shared_ptr<Posterior::State> fit(const Model& model, const Method& method, const Run& run, int threads) {
   auto state = std::make_shared<Posterior::State>(model, method);
   state->threads = threads;
+  state->seed = run.seed;
   std::visit([&]<class Options>(const Options& options) { Engine<Options>::run(options, run, *state); }, method);
   return state;
 }

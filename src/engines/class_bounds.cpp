@@ -3,6 +3,7 @@
 #include "gaussian/joint_prior.hpp"
 #include "gaussmith/errors.hpp"
 #include "linalg/dense.hpp"
+#include "model/inducing.hpp"
 #include "model/site_rows.hpp"
 #include "posterior/posterior_state.hpp"
 
@@ -77,17 +78,39 @@ double best_isotropic(const Inverse& k, double rows, double classes) {
          0.5 * (k.log_determinant + s * k.trace);
 }
 
+/// What q = prior gives to independent functions of one variance.
+std::optional<double> prior_bound(const Vector& variance, double rows, double classes) {
+  constexpr double rounding = 1e-12;
+  if (variance.maxCoeff() - variance.minCoeff() > rounding * variance.maxCoeff()) return std::nullopt;
+  return -rows * (std::log(classes) + spread_cost(variance.mean(), classes));
+}
+
+/// K is not made of a process with inducing variables, whose rows are many.
+void add_induced_bounds(const Model& model, ClassBounds& out) {
+  const GaussianProcess& process = *process_of(model.prior);
+  const Latents& latents = model.latents;
+  const Matrix between = latents.covariance();
+  if (process.mean != 0.0 || !latents.mean.isZero(0.0) || !between.isDiagonal(0.0)) return;
+  Matrix variance(model.rows(), latents.count);
+  for (Index c = 0; c < latents.count; ++c) {
+    Vector own;
+    const auto& kernel = latents.kernels.empty() ? process.kernel : latents.kernels[static_cast<std::size_t>(c)];
+    kernel->diagonal(process.inputs, own);
+    variance.col(c) = between(c, c) * own;
+  }
+  out.theorem10 =
+      prior_bound(variance.reshaped(), static_cast<double>(model.rows()), static_cast<double>(latents.count));
+}
+
 void add_prior_bounds(const Model& model, int threads, ClassBounds& out) {
   if (model.weights.size() > 0 || (model.offset.size() > 0 && !model.offset.isZero(0.0))) return;
+  if (inducing_of(model) != nullptr) return add_induced_bounds(model, out);
   const JointPrior prior(model.prior, model.design, model.latents, threads);
   if (!prior.mean().isZero(0.0)) return;
   const auto rows = static_cast<double>(prior.rows());
   const auto classes = static_cast<double>(prior.functions());
   if (const std::optional<Inverse> k = inverse_of(prior)) out.theorem9 = best_isotropic(*k, rows, classes);
-  const Vector variance = prior.variances();
-  constexpr double rounding = 1e-12;
-  if (prior.is_independent() && variance.maxCoeff() - variance.minCoeff() <= rounding * variance.maxCoeff())
-    out.theorem10 = -rows * (std::log(classes) + spread_cost(variance.mean(), classes));
+  if (prior.is_independent()) out.theorem10 = prior_bound(prior.variances(), rows, classes);
 }
 
 }  // namespace
@@ -108,23 +131,27 @@ ClassBounds class_bounds(const Posterior& posterior, const ProbabilityGoal& goal
   const SiteRows sites(posterior.model(), threads);
   const Marginals& q = posterior.latent();
   const Index c = sites.width();
-  Vector bound;
-  sites.expectation(q.mean, q.covariance, &bound);
+  // What the evidence has for the sites.
+  Vector own;
+  if (std::get<Kl>(posterior.method()).expectation == KlExpectation::bound)
+    sites.expectation(q.mean, q.covariance, &own);
+  else
+    sites.averaged_expectation(q.mean, q.covariance, posterior.state().seed, &own, nullptr, nullptr, nullptr);
   Vector value(sites.rows()), error(sites.rows());
-  ProbabilityGoal own = goal;
-  own.threads = 1;  // Pieces have the threads.
+  ProbabilityGoal of_piece = goal;
+  of_piece.threads = 1;  // Pieces have the threads.
   sites.for_pieces([&](const SiteBlock& block, Index first, Index row, Index count) {
     const auto part = [&](const Vector& all, Index each) {
       return ConstSpan(all.data() + row * each, static_cast<std::size_t>(count * each));
     };
     const Span values(value.data() + row, static_cast<std::size_t>(count));
     const Span errors(error.data() + row, static_cast<std::size_t>(count));
-    block.expected_log_density(first, part(q.mean, c), part(q.covariance, c * c), own, values, errors);
+    block.expected_log_density(first, part(q.mean, c), part(q.covariance, c * c), of_piece, values, errors);
     sites.weigh(row, values);
     sites.weigh(row, errors);
   });
   ClassBounds out;
-  out.log_zb = posterior.log_evidence().value + (value - bound).sum();
+  out.log_zb = posterior.log_evidence().value + (value - own).sum();
   // Rows share their points, so that their errors add up.
   out.log_zb_error = error.sum();
   add_prior_bounds(posterior.model(), threads, out);

@@ -3,11 +3,14 @@
 #include "base/memory.hpp"
 #include "engines/rounding_claim.hpp"
 #include "gaussian/matrix_free_core.hpp"
+#include "gaussian/vectors_memory.hpp"
 #include "gaussmith/errors.hpp"
+#include "model/inducing.hpp"
 
 #include <fmt/format.h>
 
 #include <cmath>
+#include <utility>
 
 namespace gaussmith {
 
@@ -20,7 +23,12 @@ constexpr double undone_share = 3.0;
 
 std::string memory_way_out(const Model& model, CoreForm form) {
   if (form == CoreForm::covariance)
-    return fmt::format("it grows with the square of the {} rows: take fewer of them", model.rows());
+    return fmt::format("it grows with the square of the {} rows: take fewer of them{}", model.rows(),
+                       std::holds_alternative<GaussianProcess>(model.prior) && model.design.is_identity()
+                           ? ", or kl with inducing variables (--inducing)"
+                           : "");
+  if (form == CoreForm::inducing)
+    return fmt::format("it grows with the {} rows times the inducing variables: take fewer of either", model.rows());
   if (form == CoreForm::sparse)
     return fmt::format("it grows with the pairs of the {} weights that rows and prior join", model.dimension());
   if (form == CoreForm::matrix_free)
@@ -30,14 +38,11 @@ std::string memory_way_out(const Model& model, CoreForm form) {
                      model.design.has_entries() ? ", or kl with kl.covariance=diagonal" : "");
 }
 
-std::shared_ptr<JointCore> build_joint_core(const Run& run, Posterior::State& state) {
+std::shared_ptr<JointCore> build_joint_core(const Run& run, SitesSee sees, Posterior::State& state) {
   const Model& model = state.model;
   if (run.form != CoreForm::automatic && run.form != CoreForm::covariance)
     throw InvalidOption("form: several latents a row have the covariance form; use covariance or auto");
-  const bool star = SiteRows(model, 1).all(&SiteTraits::star) && model.latents.covariance().isDiagonal(0.0);
-  const bool few_weights = independent_variances(model.prior).has_value() && 2 * model.dimension() <= model.rows();
-  const double bytes = model_memory(model) + joint_factor_memory(model.rows(), model.latents.count,
-                                                                 few_weights ? model.dimension() : 0, star);
+  const double bytes = model_memory(model) + joint_factor_memory(model, sees);
   if (bytes > machine_memory())
     throw InvalidOption(fmt::format(
         "{} needs about {} for {} rows of {} latents, more than the {} of this machine; take fewer rows, or kl with "
@@ -57,7 +62,15 @@ std::shared_ptr<GaussianCore> build_core(const Run& run, Posterior::State& state
 
 std::shared_ptr<GaussianCore> build_core(const Run& run, const VarianceMethod& variances, Estimates estimates,
                                          Posterior::State& state) {
-  if (state.model.latents.count > 1) return build_joint_core(run, state);
+  if (state.model.latents.count > 1 && inducing_of(state.model) == nullptr)
+    return build_joint_core(run, SiteRows(state.model, 1).all(&SiteTraits::star) ? SitesSee::stars : SitesSee::anything,
+                            state);
+  // The choice of a form looks at what weights have in common, which takes long for too many.
+  const double least = model_memory(state.model) + vectors_memory(state.model.rows(), state.model.dimension());
+  if (least > machine_memory())
+    throw InvalidOption(fmt::format("{} needs at least {} for {} rows and {} weights, more than the {} of this machine",
+                                    name_of(state.method), memory_in_words(least), state.model.rows(),
+                                    state.model.dimension(), memory_in_words(machine_memory())));
   const FormChoice choice = choose_form(state.model, run.form, estimates);
   const Estimation estimation{variances, run.seed};
   const double bytes = model_memory(state.model) + core_memory(state.model, choice.form, estimation);
@@ -78,7 +91,7 @@ void end_in_site_form(GaussianCore& core, const SiteRows& sites, const SiteFormE
   RowMarginals rows = core.marginals(end.mean);
   state.law = core.law(end.mean);
   state.law->know_rows(std::move(rows), state.sites);
-  if (const auto* joint = dynamic_cast<const JointCore*>(&core)) state.report.core = joint->description();
+  if (std::string form = core.description(); !form.empty()) state.report.core = std::move(form);
 
   Report& report = state.report;
   const VarianceErrors estimated = core.variance_errors();

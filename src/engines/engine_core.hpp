@@ -16,8 +16,8 @@ namespace gaussmith {
 [[nodiscard]] std::shared_ptr<GaussianCore> build_core(const Run& run, const VarianceMethod& variances,
                                                        Estimates estimates, Posterior::State& state);
 
-/// The core of a model with several latents a row; build_core gives it, too.
-[[nodiscard]] std::shared_ptr<JointCore> build_joint_core(const Run& run, Posterior::State& state);
+/// The core of a model with several latents a row whose sites will see this much; build_core gives it, too.
+[[nodiscard]] std::shared_ptr<JointCore> build_joint_core(const Run& run, SitesSee sees, Posterior::State& state);
 
 /// What to do about a core of this form that does not fit into memory, in words.
 [[nodiscard]] std::string memory_way_out(const Model& model, CoreForm form);

@@ -1,10 +1,14 @@
 #pragma once
 // All engines: the one list of their headers.
 
+#include "engines/annealed.hpp"
+#include "engines/elliptical.hpp"
 #include "engines/ep.hpp"
 #include "engines/exact.hpp"
+#include "engines/importance.hpp"
 #include "engines/kl.hpp"
 #include "engines/laplace.hpp"
+#include "engines/no_u_turn.hpp"
 #include "engines/vb.hpp"
 #include "engines/vmf.hpp"
 

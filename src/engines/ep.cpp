@@ -77,7 +77,10 @@ void describe_end(StageEnd end, const EpSearch& search, const EpState& q, const 
 
 void run_ep(const Ep& options, const Run& run, Posterior::State& state) {
   if (state.model.latents.count > 1) return run_ep_nested(options, run, state);
-  const std::shared_ptr<GaussianCore> core = build_core(run, state);
+  run_ep_on(build_core(run, state), options, run, state);
+}
+
+void run_ep_on(const std::shared_ptr<GaussianCore>& core, const Ep& options, const Run& run, Posterior::State& state) {
   const SiteRows sites(state.model, state.threads);
   Report& report = state.report;
   report.tolerance = options.tolerance;

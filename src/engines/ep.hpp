@@ -2,10 +2,14 @@
 // Expectation propagation (docs/engines/ep.md).
 
 #include "engines/engine.hpp"
+#include "gaussian/core.hpp"
 
 namespace gaussmith {
 
 void run_ep(const Ep& options, const Run& run, Posterior::State& state);
+
+/// The same on a core that is given, whose rows are the model's and whose Gaussian factor may be more than its prior.
+void run_ep_on(const std::shared_ptr<GaussianCore>& core, const Ep& options, const Run& run, Posterior::State& state);
 
 template <>
 struct Engine<Ep> {

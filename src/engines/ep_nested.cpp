@@ -227,6 +227,7 @@ class RowwiseSearch {
       labels_.segment(row, block->size()) = block->responses();
       row += block->size();
     }
+    copies_ = model.weights.size() > 0 ? model.weights : Vector::Ones(model.rows());
   }
 
   void start_from(const Posterior* warm) {
@@ -234,7 +235,10 @@ class RowwiseSearch {
     const SiteApproximation none{Vector(), Vector(), core_.width()};
     const SiteApproximation* sites = warm != nullptr ? &warm->site_approximation() : &none;
     if (sites->rows() != core_.rows() || sites->width != core_.width()) sites = &none;
-    for (Index n = 0; n < core_.rows(); ++n) rule_.start(label(n), *sites, n, row_of(x_, n));
+    // Sites of several copies of a row are as many times the site of one.
+    const SiteApproximation each =
+        sites->shift.size() > 0 && warm->model().weights.size() > 0 ? one_copy(*sites, warm->model().weights) : *sites;
+    for (Index n = 0; n < core_.rows(); ++n) rule_.start(label(n), each, n, row_of(x_, n));
   }
 
   void run() {
@@ -287,6 +291,21 @@ class RowwiseSearch {
     return {x.data() + row * rule_.unknowns(), static_cast<std::size_t>(rule_.unknowns())};
   }
 
+  /// The sites with every row's numbers times a factor.
+  [[nodiscard]] static SiteApproximation scaled(SiteApproximation sites, const Vector& factor) {
+    const Index c = sites.width;
+    for (Index n = 0; n < factor.size(); ++n) {
+      sites.shift.segment(n * c, c) *= factor(n);
+      if (sites.star.size() > 0) sites.star.segment(n * c, c) *= factor(n);
+      if (sites.precision.size() > 0) sites.precision.segment(n * c * c, c * c) *= factor(n);
+    }
+    return sites;
+  }
+  [[nodiscard]] static SiteApproximation one_copy(const SiteApproximation& sites, const Vector& copies) {
+    return scaled(sites, copies.cwiseInverse());
+  }
+
+  /// The sites of one copy of every row.
   [[nodiscard]] SiteApproximation sites_of(const Vector& x) const {
     const Index c = core_.width();
     SiteApproximation sites{Vector(), Vector(core_.rows() * c), c};
@@ -303,10 +322,14 @@ class RowwiseSearch {
   [[nodiscard]] bool update() {
     const Index c = core_.width();
     why_ = "K^-1 + T is not positive definite";
-    if (!core_.set(sites_of(x_))) return false;
+    const SiteApproximation one = sites_of(x_);
+    if (!core_.set(scaled(one, copies_))) return false;
     now_.mean = core_.mean();
     const RowMarginals q = core_.marginals(now_.mean);
-    const Marginals cavity = joint_cavities(q, core_.sites());
+    // A row's dual nu - T m is that of all its copies, of which one leaves.
+    RowMarginals less = q;
+    for (Index n = 0; n < core_.rows(); ++n) less.dual.segment(n * c, c) /= copies_(n);
+    const Marginals cavity = joint_cavities(less, one);
     now_.wanted = x_;
     Vector constant(core_.rows());
     const auto each = static_cast<std::size_t>(c);
@@ -315,14 +338,16 @@ class RowwiseSearch {
         constant(n) = 0.0;
         // Rounding of a site far stronger than the rest of q leaves no cavity: such a row stays as it is.
         if (!std::isfinite(cavity.variance(n * c))) continue;
-        constant(n) = rule_.update(label(n), {cavity.mean.data() + n * c, each},
-                                   {cavity.covariance.data() + n * c * c, each * each}, row_of(now_.wanted, n)) -
-                      log_normaliser_of_site(n, q, cavity);
+        const double normaliser =
+            rule_.update(label(n), {cavity.mean.data() + n * c, each},
+                         {cavity.covariance.data() + n * c * c, each * each}, row_of(now_.wanted, n)) -
+            log_normaliser_of_site(n, one, q, cavity);
+        constant(n) = copies_(n) * normaliser;
       }
     });
     why_ = "the moments of a row could not be found: its latents vary too unevenly";
     if (!now_.wanted.allFinite() || !constant.allFinite()) return false;
-    const SiteApproximation wanted = sites_of(now_.wanted);
+    const SiteApproximation wanted = scaled(sites_of(now_.wanted), copies_);
     const Vector pull = wanted.shift - precision_times(wanted, q.mean);
     now_.residual = block_mismatch(core_, q, pull - q.dual, wanted.precision);
     // log Z_site = -1/2 log|I + K T| + nu'm0 - 1/2 m0'T m0 + 1/2 r'(m - m0), r = nu - T m0.
@@ -339,12 +364,13 @@ class RowwiseSearch {
   /// evidence that is stationary in the sites:
   ///   1/2 log|I - T V| + nu'm - 1/2 m'T m + 1/2 r'V r,  r = nu - T m, m the cavity's mean and V the marginal's
   ///   covariance.
-  [[nodiscard]] double log_normaliser_of_site(Index n, const RowMarginals& q, const Marginals& cavity) const {
+  [[nodiscard]] double log_normaliser_of_site(Index n, const SiteApproximation& sites, const RowMarginals& q,
+                                              const Marginals& cavity) const {
     const Index c = core_.width();
-    const Eigen::Map<const Matrix> t(core_.sites().precision.data() + n * c * c, c, c);
+    const Eigen::Map<const Matrix> t(sites.precision.data() + n * c * c, c, c);
     const Eigen::Map<const Matrix> v(q.covariance.data() + n * c * c, c, c);
     const auto m = cavity.mean.segment(n * c, c);
-    const auto nu = core_.sites().shift.segment(n * c, c);
+    const auto nu = sites.shift.segment(n * c, c);
     const Vector t_m = t * m;
     const Vector r = nu - t_m;
     const Matrix left = Matrix::Identity(c, c) - t * v;
@@ -382,10 +408,22 @@ class RowwiseSearch {
   Progress progress_;
   Report& report_;
   Vector labels_;
+  Vector copies_;
   Vector x_;  // The unknowns of all rows.
   Update now_;
   const char* why_ = "";  // Of an update that failed.
 };
+
+/// A row that counts w times is w copies of its site, which share an approximation. A share of a row would need the
+/// moments of a power of the site, which nested EP does not have.
+void check_weights(const Vector& weights) {
+  for (Index n = 0; n < weights.size(); ++n)
+    if (weights(n) < 1.0)
+      throw InvalidOption(fmt::format(
+          "weights[{}] is {}; ep takes multinomial-probit rows of weight 1 or more; multinomial-logit under "
+          "laplace or kl takes any weight",
+          n, weights(n)));
+}
 
 }  // namespace
 
@@ -393,14 +431,14 @@ void run_ep_nested(const Ep& options, const Run& run, Posterior::State& state) {
   if (options.mode == EpMode::sequential || options.mode == EpMode::double_loop)
     throw InvalidOption("ep.mode: multinomial-probit sites have parallel updates; use auto or parallel");
   if (options.power != 1.0) throw InvalidOption("ep.power: multinomial-probit sites take power 1");
-  if (state.model.weights.size() > 0)
-    throw InvalidOption("weights: ep knows multinomial-probit rows that count once; repeat the rows");
+  check_weights(state.model.weights);
   if (options.moments == ClassMoments::quadrature &&
       state.model.latents.count > ProbitClasses::most_classes_by_quadrature)
     throw InvalidOption(
         fmt::format("ep.moments = quadrature takes at most {} classes, and this model has {}; use nested",
                     ProbitClasses::most_classes_by_quadrature, state.model.latents.count));
-  const std::shared_ptr<JointCore> core = build_joint_core(run, state);
+  const std::shared_ptr<JointCore> core =
+      build_joint_core(run, options.moments == ClassMoments::nested ? SitesSee::stars : SitesSee::contrasts, state);
   const SiteRows sites(state.model, state.threads);
   state.report.tolerance = options.tolerance;
   std::unique_ptr<RowRule> rule;

@@ -6,6 +6,7 @@
 #include "engines/infer_valid.hpp"
 #include "gaussmith/errors.hpp"
 #include "linalg/blas_threads.hpp"
+#include "model/inducing.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -25,14 +26,29 @@ void check_latents(const Model& model, const Method& method) {
   for (std::size_t b = 0; b < model.sites.size(); ++b) {
     const SiteTraits& traits = model.sites[b]->traits();
     const bool named = std::find(traits.methods.begin(), traits.methods.end(), name_of(method)) != traits.methods.end();
-    if (model.sites[b]->width() > 1 && !named)
+    if (model.sites[b]->width() > 1 && !named && !is_sampler(method))
       throw InvalidOption(fmt::format("sites[{}] ({}) has {} latents a row, which {} does not know; use {}", b,
                                       traits.name, model.sites[b]->width(), name_of(method),
                                       fmt::join(traits.methods, " or ")));
   }
 }
 
+/// Only kl sees rows through few values of a process.
+void check_inducing(const Model& model, const Method& method) {
+  if (inducing_of(model) == nullptr) return;
+  if (!std::holds_alternative<Kl>(method))
+    throw InvalidOption(
+        fmt::format("prior.inducing: {} knows no inducing variables; use kl, or leave them out", name_of(method)));
+}
+
 }  // namespace
+
+void check_method(const Model& model, const Method& method) {
+  check_options(method);
+  check_latents(model, method);
+  check_inducing(model, method);
+  std::visit([&]<class Options>(const Options&) { Engine<Options>::check(model); }, method);
+}
 
 Posterior infer(const Model& model, const Method& method, const Run& run) {
   check_options(method);
@@ -43,9 +59,7 @@ Posterior infer(const Model& model, const Method& method, const Run& run) {
 Posterior infer_valid(const Model& model, const Method& method, const Run& run) {
   const auto start = std::chrono::steady_clock::now();
   if (run.threads < 0) throw InvalidOption(fmt::format("threads must be 0 (all) or more, found {}", run.threads));
-  check_options(method);
-  check_latents(model, method);
-  std::visit([&]<class Options>(const Options&) { Engine<Options>::check(model); }, method);
+  check_method(model, method);
   const BlasThreads blas(resolve_threads(run.threads));
   auto state = fit_accurately(model, method, run, blas.threads());
   const Vector strength = diagonals(state->sites.precision, state->sites.width);

@@ -4,6 +4,7 @@
 #include "engines/engine_core.hpp"
 #include "gaussian/core.hpp"
 #include "gaussmith/errors.hpp"
+#include "model/inducing.hpp"
 
 #include <fmt/format.h>
 
@@ -22,7 +23,8 @@ constexpr Index widest_chevron = 50;
 
 double site_form_operations(const Model& model, CoreForm form) {
   const auto n = static_cast<double>(model.rows());
-  const auto d = static_cast<double>(model.dimension());
+  const auto d = static_cast<double>(form == CoreForm::inducing ? count_of(*inducing_of(model), model.latents.count)
+                                                                : model.dimension());
   return form == CoreForm::covariance ? n * n * n * 2.0 / 3.0 : 2.0 * n * d * d + d * d * d / 3.0;
 }
 
@@ -51,6 +53,7 @@ class Chooser {
     const bool fits = bytes <= limit_;
     if (fits && operations <= most_operations)
       return take(full, fmt::format("kl.covariance auto: full, which needs {}", memory_in_words(bytes)));
+    if (form_ == CoreForm::inducing) return take(full, "kl.covariance auto: full, over the inducing variables");
     if (has_only_precision(model_.prior)) return take(full, "kl.covariance auto: full, in the sparse form");
     if (form_asked_for) return take(full, "kl.covariance auto: full, because a form was asked for");
     if (!model_.design.has_entries())
@@ -72,6 +75,7 @@ class Chooser {
   }
 
   [[nodiscard]] std::string hint(double bytes) const {
+    if (form_ == CoreForm::inducing) return "; " + memory_way_out(model_, form_);
     const double least = needed({FamilyKind::diagonal});
     return least < bytes && model_.design.has_entries() ? fmt::format("; diagonal needs {}", memory_in_words(least))
                                                         : "; " + memory_way_out(model_, form_);
@@ -90,6 +94,9 @@ KlCovariance choose_kl_covariance(const Kl& options, const Model& model, CoreFor
   if (options.covariance == "auto") return chooser.automatic(form != CoreForm::automatic);
   CovarianceFamily family = parse_family(options.covariance);
   check_family(family, model.dimension());
+  if (family.kind != FamilyKind::full && inducing_of(model) != nullptr)
+    throw InvalidOption(
+        fmt::format("kl.covariance {}: inducing variables take full alone, or auto", to_string(family)));
   if (family.kind != FamilyKind::full && has_only_precision(model.prior))
     throw InvalidOption(fmt::format(
         "kl.covariance {}: a prior given by its precision takes full alone, which is sparse there", to_string(family)));

@@ -5,12 +5,15 @@
 #include "engines/mean_ascent.hpp"
 #include "gaussmith/infer.hpp"
 
+#include <optional>
+
 namespace gaussmith {
 
 /// Where an ascent stands: precisions tau, variances v of eta under q, and the mean with its site expectations. With
 /// e_n = E[log t_n] under N(m_n, v_n) the bound is
-///   sum e_n - 1/2 |u|^2 - 1/2 log|I + K T| + 1/2 sum tau_n v_n,
-/// and it is stationary where the mean is optimal and tau_n = -2 de_n/dv_n.
+///   sum e_n - 1/2 |u|^2 - 1/2 log|I + K T| + 1/2 sum tau_n v_n
+/// (of v_n only what sites act upon, where a process is seen through inducing variables), and it is stationary where
+/// the mean is optimal and tau_n = -2 de_n/dv_n.
 struct KlPoint {
   Vector precision, variance;
   SmoothedPoint mean;
@@ -41,7 +44,22 @@ struct ClimbOptions {
   const char* method;
   int max_iterations;
   double tolerance;
-  int starts;  ///< For sites that are not log-concave.
+  int starts;        ///< For sites that are not log-concave.
+  bool gap = false;  ///< Whether every step has a duality gap; for log-concave sites under expectations.
+  std::optional<double> gap_goal = std::nullopt;  ///< Stop at this gap, whatever the residual.
+};
+
+/// Keeps the least upper bound that any step of an ascent gives, and says how far a bound is from it.
+class GapRecord {
+ public:
+  /// The gap of a point, or what earlier points leave of it, whichever is less; empty where there is none yet.
+  [[nodiscard]] std::optional<double> add(const GaussianCore& core, const SiteRows& sites, const KlPoint& point);
+  /// The rows' shares in the last gap that a point gave.
+  [[nodiscard]] const Vector& rows() const { return rows_; }
+
+ private:
+  std::optional<double> upper_;
+  Vector rows_;
 };
 
 /// Climbs from a start at which K^-1 + T is positive definite. Writes iterations, history, residual, status and message

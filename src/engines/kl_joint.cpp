@@ -33,6 +33,9 @@ constexpr double relaxation = 0.5;
 /// Extrapolations in a row that lower the bound before the memory of them is thrown away.
 constexpr int most_refusals = 3;
 constexpr int max_halvings = 30;
+/// Towards their rule stars may not rise at all, and where they do so only in tiny steps nothing is left to gain.
+constexpr int max_star_halvings = 4;
+constexpr int max_mean_halvings = 8;
 /// A bound may fall by this much of its parts before it has fallen.
 constexpr double rounding_share = 1e-13;
 /// Steps with neither a better residual nor a gain of the bound beyond its last digits: after the first number the
@@ -40,8 +43,36 @@ constexpr double rounding_share = 1e-13;
 constexpr int idle_steps_to_forget = 10;
 constexpr int max_idle_steps = 30;
 constexpr double smallest_gain = 1e-11;
+/// What averages that all randomisations agree on are good to, for every row.
+constexpr double averaged_error = 1e-10;
 
 enum class Structure { full, star };
+
+/// The mean is optimised to this share of the mismatch of the blocks, in so many steps at most.
+constexpr double mean_share = 0.1;
+constexpr int most_mean_steps = 12;
+
+/// Values of all rows under the expectation that the options ask for.
+struct Values {
+  Vector each, slope, bend;
+  double error = 0.0;  ///< Standard error of the sum.
+};
+
+Values values_of(const SiteRows& sites, const Kl& options, std::uint64_t seed, const Vector& mean,
+                 const Vector& covariance) {
+  Values out;
+  if (options.expectation == KlExpectation::bound) {
+    sites.expectation(mean, covariance, &out.each, &out.slope, &out.bend);
+    return out;
+  }
+  Vector total;
+  sites.averaged_expectation(mean, covariance, seed, &out.each, &out.slope, &out.bend, &total);
+  const auto count = static_cast<double>(total.size());
+  const double spread = (total.array() - total.mean()).matrix().squaredNorm() / (count * (count - 1.0));
+  const double rows = static_cast<double>(out.each.size());
+  out.error = std::hypot(std::sqrt(spread), averaged_error * (rows + out.each.cwiseAbs().sum()));
+  return out;
+}
 
 /// q in the block-site form: the dual a of its mean and the blocks T.
 struct BlockPoint {
@@ -53,7 +84,8 @@ struct BlockPoint {
 struct Evaluation {
   LatentPoint mean;
   double bound = -std::numeric_limits<double>::infinity();
-  double rounding = 0.0;   ///< What summation leaves uncertain in the bound.
+  double rounding = 0.0;   ///< What summation, or averaging, leaves uncertain in the bound.
+  double error = 0.0;      ///< Standard error of the bound, where it is an average.
   Vector pull;             ///< (I + T K)^-1 (dh/dm - a): Newton's step of the dual.
   SiteApproximation rule;  ///< The blocks that the site rule asks for at this mean and these covariances.
   double residual = std::numeric_limits<double>::infinity();
@@ -62,12 +94,13 @@ struct Evaluation {
 class BoundSearch {
  public:
   BoundSearch(JointCore& core, const SiteRows& sites, const Kl& options, Structure structure, double tolerance,
-              Progress& progress, Report& report)
+              std::uint64_t seed, Progress& progress, Report& report)
       : core_(core),
         sites_(sites),
         options_(options),
         structure_(structure),
         tolerance_(tolerance),
+        seed_(seed),
         progress_(progress),
         report_(report) {}
 
@@ -75,9 +108,7 @@ class BoundSearch {
   void start_cold() {
     const Index c = core_.width();
     BlockPoint point{Vector::Zero(core_.prior_mean().size()), {Vector(), Vector(), c}};
-    Vector slope;
-    sites_.expectation(core_.prior_mean(), prior_blocks(), nullptr, nullptr, &slope);
-    point.sites.precision = -2.0 * slope;
+    point.sites.precision = -2.0 * values_of(sites_, options_, seed_, core_.prior_mean(), prior_blocks()).bend;
     start_from(std::move(point));
   }
   void start_from(BlockPoint point) {
@@ -147,33 +178,80 @@ class BoundSearch {
     return blocks;
   }
 
-  /// log Z_h = sum h(m, V) - KL(q, prior), KL = 1/2 log|I + K T| - 1/2 tr(T V) + 1/2 a'K a.
+  /// log Z_h = sum h(m, V) - KL(q, prior), KL = 1/2 log|I + K T| - 1/2 tr(T V) + 1/2 a'K a, at the best mean for the
+  /// covariances of these blocks.
   [[nodiscard]] bool evaluate(BlockPoint& point, Evaluation& out) {
     out = {};
-    out.mean = core_.point(point.dual);
-    point.sites.shift = point.dual + precision_times(point.sites, out.mean.eta);
+    point.sites.shift = Vector::Zero(point.dual.size());
     if (!core_.set(point.sites)) return false;
-    const RowMarginals q = core_.marginals(out.mean);
-    Vector value;
-    Vector slope;
-    Vector bend;
-    sites_.expectation(q.mean, q.covariance, &value, &slope, &bend);
+    const RowMarginals q = core_.marginals(core_.centre());
+    MeanPoint mean = mean_at(point.dual, q.covariance);
+    if (!std::isfinite(mean.objective)) return false;
+    double mismatch = find_rule(point.sites, mean, q, out.rule);
+    for (int step = 0; step < most_mean_steps; ++step) {
+      if (mean.residual <= std::max(0.5 * tolerance_, mean_share * std::min(1.0, mismatch)) ||
+          !raise(mean, q.covariance))
+        break;
+      mismatch = find_rule(point.sites, mean, q, out.rule);
+    }
     const double determinant = core_.half_log_det().value;
     const double trace = 0.5 * point.sites.precision.dot(q.covariance);
-    const double quadratic = 0.5 * core_.inner(out.mean, out.mean);
-    out.bound = value.sum() - determinant + trace - quadratic;
+    out.bound = mean.objective - determinant + trace;
     if (!std::isfinite(out.bound)) return false;
-    out.rounding = rounding_share * (value.cwiseAbs().sum() + std::abs(determinant) + trace + quadratic);
+    out.error = mean.values.error;
+    out.rounding = rounding_share *
+                       (mean.values.each.cwiseAbs().sum() + std::abs(determinant) + trace + std::abs(mean.objective)) +
+                   out.error;
+    out.residual = std::max(mean.residual, mismatch);
+    out.mean = std::move(mean.at);
+    out.pull = std::move(mean.pull);
+    point.dual = out.mean.coordinates;
+    point.sites.shift = point.dual + precision_times(point.sites, out.mean.eta);
+    return core_.set(point.sites);
+  }
 
-    const Vector force = slope - point.dual;
+  /// A mean under fixed covariances, whose factor is the core's.
+  struct MeanPoint {
+    LatentPoint at;
+    Values values;
+    double objective;  ///< sum h - 1/2 a'K a.
+    Vector pull;       ///< (I + T K)^-1 (dh/dm - a): Newton's step of the dual with T for the sites' curvature.
+    double residual;   ///< Gradient norm in standard deviations of q.
+  };
+  [[nodiscard]] MeanPoint mean_at(Vector dual, const Vector& covariance) const {
+    MeanPoint out{core_.point(std::move(dual)), {}, 0.0, {}, 0.0};
+    out.values = values_of(sites_, options_, seed_, out.at.eta, covariance);
+    out.objective = out.values.each.sum() - 0.5 * core_.inner(out.at, out.at);
+    const Vector force = out.values.slope - out.at.coordinates;
     out.pull = core_.dual_of(force);
-    out.rule = {-2.0 * bend, Vector(), core_.width()};
-    if (held_)
-      out.rule = point.sites;
-    else if (structure_ == Structure::star)
-      make_stars(out.rule);
-    out.residual = block_mismatch(core_, q, force, out.rule.precision);
-    return true;
+    out.residual = std::sqrt(std::max(0.0, force.dot(core_.point(out.pull).eta - core_.prior_mean())));
+    return out;
+  }
+  /// A step that raises the objective, or shrinks the gradient where that drowns in rounding; false if there is none.
+  [[nodiscard]] bool raise(MeanPoint& mean, const Vector& covariance) const {
+    const double rounding =
+        rounding_share * (mean.values.each.cwiseAbs().sum() + std::abs(mean.objective)) + mean.values.error;
+    double length = 1.0;
+    for (int halving = 0; halving < max_mean_halvings; ++halving, length *= 0.5) {
+      MeanPoint next = mean_at(mean.at.coordinates + length * mean.pull, covariance);
+      if (next.objective > mean.objective + rounding ||
+          (next.objective > mean.objective - rounding && next.residual < mean.residual)) {
+        mean = std::move(next);
+        return true;
+      }
+    }
+    return false;
+  }
+  /// The blocks that the site rule asks for, and how far the sites are from them.
+  [[nodiscard]] double find_rule(const SiteApproximation& sites, const MeanPoint& mean, const RowMarginals& q,
+                                 SiteApproximation& rule) const {
+    if (held_) {
+      rule = sites;
+      return 0.0;
+    }
+    rule = {-2.0 * mean.values.bend, Vector(), core_.width()};
+    if (structure_ == Structure::star) make_stars(rule);
+    return block_mismatch(core_, q, rule.precision);
   }
 
   /// The unknowns of the fixed point iteration: the dual, and the blocks or their stars.
@@ -230,7 +308,8 @@ class BoundSearch {
       refused_ = 0;
     }
     double length = share_;
-    for (int halving = 0; halving < max_halvings; ++halving, length *= 0.5)
+    const int most = structure_ == Structure::star ? max_star_halvings : max_halvings;
+    for (int halving = 0; halving < most; ++halving, length *= 0.5)
       if (take(x + length * f)) {
         if (halving > 0) share_ = relaxation;
         return true;
@@ -260,6 +339,7 @@ class BoundSearch {
   const Kl& options_;
   Structure structure_;
   double tolerance_;
+  std::uint64_t seed_;
   Progress& progress_;
   Report& report_;
   BlockPoint point_;
@@ -270,21 +350,23 @@ class BoundSearch {
   double left_ = 0.0;
 };
 
-Structure choose_structure(const Kl& options, const JointPrior& prior, Report& report) {
+Structure choose_structure(const Kl& options, const Model& model, Report& report) {
   if (options.covariance == "full") return Structure::full;
-  const Index order = prior.rows() * (prior.functions() - 1);
+  const bool independent = has_independent_functions(model.latents);
+  const Index order = model.rows() * (model.latents.count - 1);
   if (options.covariance == structured_covariance) {
-    if (!prior.is_independent())
+    if (!independent)
       throw InvalidOption(
           "kl.covariance = structured needs independent functions (latent_covariance identity or diagonal, or "
-          "kernels); "
-          "use full");
-    return Structure::star;
+          "kernels); use full");
+    // Blocks of two classes are stars as they are.
+    return model.latents.count > 2 ? Structure::star : Structure::full;
   }
   if (options.covariance != "auto")
     throw InvalidOption(fmt::format("kl.covariance = {} is for one latent a row; several take auto, full or structured",
                                     options.covariance));
-  if (order <= largest_full_order || !prior.is_independent() || prior.has_root()) return Structure::full;
+  if (order <= largest_full_order || !independent || is_known_by_root(model.prior, model.rows()))
+    return Structure::full;
   report.notes.push_back(
       fmt::format("structured covariance: the full one is of order {}, more than {}", order, largest_full_order));
   return Structure::star;
@@ -293,12 +375,13 @@ Structure choose_structure(const Kl& options, const JointPrior& prior, Report& r
 }  // namespace
 
 void run_kl_joint(const Kl& options, const Run& run, Posterior::State& state) {
-  const std::shared_ptr<JointCore> core = build_joint_core(run, state);
-  const SiteRows sites(state.model, state.threads);
   Report& report = state.report;
   report.tolerance = options.tolerance;
+  const Structure structure = choose_structure(options, state.model, report);
+  const std::shared_ptr<JointCore> core =
+      build_joint_core(run, structure == Structure::star ? SitesSee::stars : SitesSee::contrasts, state);
+  const SiteRows sites(state.model, state.threads);
   Progress progress(run.progress, &report.history);
-  const Structure structure = choose_structure(options, core->prior(), report);
 
   BlockPoint start;
   const SiteApproximation* warm = run.warm_start != nullptr ? &run.warm_start->site_approximation() : nullptr;
@@ -307,15 +390,15 @@ void run_kl_joint(const Kl& options, const Run& run, Posterior::State& state) {
     start = {warm->shift - precision_times(*warm, run.warm_start->latent().mean), *warm};
   } else if (structure == Structure::full && core->prior().is_independent() && !core->prior().has_root() &&
              core->rows() * (core->width() - 1) >= smallest_started_order) {
-    BoundSearch rough(*core, sites, options, Structure::star, std::max(rough_tolerance, options.tolerance), progress,
-                      report);
+    BoundSearch rough(*core, sites, options, Structure::star, std::max(rough_tolerance, options.tolerance), run.seed,
+                      progress, report);
     rough.start_cold();
     rough.climb();
     start = rough.point();
     report.notes.push_back(fmt::format("started from the structured covariance, {} steps", report.iterations));
   }
 
-  BoundSearch search(*core, sites, options, structure, options.tolerance, progress, report);
+  BoundSearch search(*core, sites, options, structure, options.tolerance, run.seed, progress, report);
   if (start.dual.size() > 0)
     search.start_from(std::move(start));
   else
@@ -323,7 +406,10 @@ void run_kl_joint(const Kl& options, const Run& run, Posterior::State& state) {
   search.climb();
   search.settle();
   const LatentPoint mean = search.now().mean;
-  end_in_site_form(*core, sites, {mean, search.now().bound, {EvidenceKind::lower_bound, false}, true, true}, state);
+  const bool averaged = options.expectation == KlExpectation::quadrature;
+  const EvidenceKind kind = averaged ? EvidenceKind::estimate : EvidenceKind::lower_bound;
+  end_in_site_form(*core, sites, {mean, search.now().bound, {kind, false}, true, true}, state);
+  if (averaged) state.log_evidence.standard_error = search.now().error;
   if (structure == Structure::star)
     report.notes.push_back(fmt::format(
         "structured covariance: the gradient leaves out that the covariance is not quite the best, and is "

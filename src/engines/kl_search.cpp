@@ -1,5 +1,6 @@
 #include "engines/kl_search.hpp"
 
+#include "engines/duality_gap.hpp"
 #include "gaussmith/errors.hpp"
 
 #include <fmt/format.h>
@@ -62,7 +63,7 @@ KlClimb best_kl_climb(const Kl& options, const Run& run, const Model& model, Gau
     }
     return {};
   };
-  return best_kl_climb({"kl", options.max_iterations, options.tolerance, options.starts}, run, core, sites, families);
+  return best_kl_climb(climb_options(options, why_no_gap(model).empty()), run, core, sites, families);
 }
 
 }  // namespace gaussmith

@@ -22,6 +22,13 @@ using FurtherStart = std::function<OptionalKlStart(int& iterations)>;
 [[nodiscard]] KlClimb best_kl_climb(const ClimbOptions& options, const Run& run, GaussianCore& core,
                                     const SiteRows& sites, const FurtherStart& further = {});
 
+/// How far kl goes from one start, and whether its steps have duality gaps.
+[[nodiscard]] inline ClimbOptions climb_options(const Kl& options, bool gap) {
+  ClimbOptions out{"kl", options.max_iterations, options.tolerance, options.starts, gap};
+  if (options.stop == KlStop::gap) out.gap_goal = options.gap_tolerance;
+  return out;
+}
+
 /// The same with what the covariance families find as the further start.
 [[nodiscard]] KlClimb best_kl_climb(const Kl& options, const Run& run, const Model& model, GaussianCore& core,
                                     const SiteRows& sites, int threads);

@@ -83,7 +83,7 @@ std::optional<Glance> glance(GaussianCore& core, const SiteRows& sites, SiteAppr
     if (!core.set(at)) break;
     SmoothedPoint point =
         smoothed_point(core, sites, core.variances(), step == 0 && mean != nullptr ? *mean : core.mean());
-    const double bound = point.objective - core.half_log_det().value + 0.5 * at.precision.dot(core.variances());
+    const double bound = point.objective - core.half_log_det().value + core.half_trace(at.precision, core.variances());
     if (!std::isfinite(bound)) break;
     Vector next = (-2.0 * point.d_variance).cwiseMax(0.0);
     Vector shift = point.d_mean + next.cwiseProduct(point.at.eta);

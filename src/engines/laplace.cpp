@@ -19,6 +19,13 @@ namespace {
 /// What it may change variances by, relative; the same sum bounds both.
 constexpr double largest_variance_error = 5e-4;
 
+/// 1/2 V (f3 v), the shift of the means at the next order, in standard deviations: one product with V.
+Vector predicted_shift(const GaussianCore& core, const SiteRows& sites, const RowMarginals& rows) {
+  const Vector pull = 0.5 * sites.curvature_slope(rows.mean, rows.covariances());
+  const Vector deviation = rows.variance.cwiseMax(0.0).cwiseSqrt();
+  return (deviation.array() > 0.0).select(core.covariance_times(pull).cwiseQuotient(deviation), 0.0);
+}
+
 }  // namespace
 
 void check_laplace(const Model& model) {
@@ -54,6 +61,8 @@ void run_laplace(const Laplace& options, const Run& run, Posterior::State& state
         "the curvature changes so fast around the mode that variances are known to {:.1g} of themselves only",
         determinant_error);
   }
+  if (core->width() == 1 && core->accuracy() == Accuracy::exact)
+    state.mean_shift = predicted_shift(*core, sites, state.rows());
   state.gradient = [core, mode, &state] { return curvature_gradient(*core, mode, state); };
 }
 

@@ -6,8 +6,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <charconv>
-#include <cmath>
 #include <type_traits>
 
 namespace gaussmith {
@@ -40,84 +38,9 @@ const std::vector<Entry>& entries() {
   return all;
 }
 
-double parse_number(std::string_view name, const std::string& text) {
-  double value = 0.0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
-    throw InvalidOption(fmt::format("{} must be a number, found \"{}\"", name, text));
-  return value;
+std::string full_name(std::string_view method, std::string_view field) {
+  return field.find('.') != std::string_view::npos ? std::string(field) : fmt::format("{}.{}", method, field);
 }
-
-// What a kind of option needs: how it is written down, whether a value is allowed, and how text becomes a value.
-
-std::string describe(const Range& range) {
-  return fmt::format("{}{}, {}]", range.above ? "(" : "[", range.lowest, range.highest);
-}
-
-template <class Number>
-void check(const Number& member, const Range& range, const std::string& name) {
-  const auto value = static_cast<double>(member);
-  const bool low_enough = value <= range.highest;
-  const bool high_enough = range.above ? value > range.lowest : value >= range.lowest;
-  if (!(low_enough && high_enough))
-    throw InvalidOption(fmt::format("{} must lie in {}, found {}", name, describe(range), value));
-}
-
-template <class Number>
-void assign(Number& member, const Range& range, const std::string& name, const std::string& text) {
-  const double value = parse_number(name, text);
-  check(value, range, name);
-  if (std::is_integral_v<Number> && value != std::floor(value))
-    throw InvalidOption(fmt::format("{} must be a whole number, found {}", name, value));
-  member = static_cast<Number>(value);
-}
-
-template <class Number>
-std::string written(const Number& member, const Range& /*range*/) {
-  return fmt::format("{}", member);
-}
-
-template <class Value, std::size_t count>
-std::string describe(const Choices<Value, count>& choices) {
-  std::vector<std::string_view> names;
-  for (const auto& choice : choices.all) names.emplace_back(choice.name);
-  return fmt::format("{}", fmt::join(names, " | "));
-}
-
-template <class Value, std::size_t count>
-void check(const Value& member, const Choices<Value, count>& choices, const std::string& name) {
-  for (const auto& choice : choices.all)
-    if (choice.value == member) return;
-  throw InvalidOption(fmt::format("{} must be {}, found a value without a name", name, describe(choices)));
-}
-
-template <class Value, std::size_t count>
-void assign(Value& member, const Choices<Value, count>& choices, const std::string& name, const std::string& text) {
-  for (const auto& choice : choices.all) {
-    if (choice.name != text) continue;
-    member = choice.value;
-    return;
-  }
-  throw InvalidOption(fmt::format("{} must be {}, found \"{}\"", name, describe(choices), text));
-}
-
-template <class Value, std::size_t count>
-std::string written(const Value& member, const Choices<Value, count>& choices) {
-  for (const auto& choice : choices.all)
-    if (choice.value == member) return choice.name;
-  return "";
-}
-
-std::string describe(const Text& text) { return text.form; }
-
-void check(const std::string& member, const Text& text, const std::string& /*name*/) { text.check(member); }
-
-void assign(std::string& member, const Text& text, const std::string& /*name*/, const std::string& value) {
-  text.check(value);
-  member = value;
-}
-
-std::string written(const std::string& member, const Text& /*text*/) { return member; }
 
 const Entry& entry_of(std::string_view name) {
   std::vector<std::string> known;
@@ -139,7 +62,7 @@ Method make_method(std::string_view name, const std::map<std::string, std::strin
         std::vector<std::string> known;
         auto left = options;
         fields(chosen, [&](const char* field, auto& member, const auto& domain, const char*) {
-          const std::string full = fmt::format("{}.{}", name, field);
+          const std::string full = full_name(name, field);
           known.push_back(full);
           const auto it = left.find(full);
           if (it == left.end()) return;
@@ -160,7 +83,7 @@ void check_options(const Method& method) {
   std::visit(
       [&](auto& chosen) {
         fields(chosen, [&](const char* field, auto& member, const auto& domain, const char*) {
-          check(member, domain, fmt::format("{}.{}", name_of(method), field));
+          check(member, domain, full_name(name_of(method), field));
         });
       },
       copy);
@@ -175,8 +98,7 @@ const std::vector<MethodInfo>& method_catalogue() {
       std::visit(
           [&](auto& chosen) {
             fields(chosen, [&](const char* field, auto& member, const auto& domain, const char* help) {
-              info.options.push_back(
-                  {fmt::format("{}.{}", entry.name, field), written(member, domain), describe(domain), help});
+              info.options.push_back({full_name(entry.name, field), written(member, domain), describe(domain), help});
             });
           },
           prototype);
@@ -193,7 +115,7 @@ std::vector<std::pair<std::string, std::string>> options_of(const Method& method
   std::visit(
       [&](auto& chosen) {
         fields(chosen, [&](const char* field, auto& member, const auto& domain, const char*) {
-          all.emplace_back(fmt::format("{}.{}", name_of(method), field), written(member, domain));
+          all.emplace_back(full_name(name_of(method), field), written(member, domain));
         });
       },
       copy);

@@ -1,35 +1,12 @@
 #pragma once
 // Every option of every method is described once, here: validation, the command line and the docs derive from it.
 
+#include "engines/option_domains.hpp"
 #include "gaussmith/infer.hpp"
 
-#include <array>
-#include <cstddef>
 #include <string>
 
 namespace gaussmith {
-
-/// Numbers that an option accepts; the highest is allowed, the lowest unless `above`.
-struct Range {
-  double lowest, highest;
-  bool above = false;
-};
-
-/// The values of an enumeration and their names on the command line.
-template <class Value, std::size_t count>
-struct Choices {
-  struct Choice {
-    const char* name;
-    Value value;
-  };
-  std::array<Choice, count> all;
-};
-
-/// Text with a form of its own, which the engine parses and checks.
-struct Text {
-  const char* form;
-  void (*check)(const std::string& value);  ///< Throws InvalidOption.
-};
 
 /// Throws InvalidOption for text that names no covariance family.
 void check_kl_covariance(const std::string& text);
@@ -48,8 +25,23 @@ void fields(Laplace& options, Visitor&& visit) {
 inline constexpr Text kl_covariances{
     "auto | full | diagonal | banded:B | chevron:K | sparse:FILE | subspace:K | factor:K | structured",
     check_kl_covariance};
+inline constexpr Choices<KlExpectation, 2> kl_expectations{
+    {{{"bound", KlExpectation::bound}, {"quadrature", KlExpectation::quadrature}}}};
 inline constexpr Choices<Basis, 2> kl_bases{{{{"weights", Basis::weights}, {"whitened", Basis::whitened}}}};
 
+inline constexpr Choices<KlStop, 2> kl_stops{{{{"residual", KlStop::residual}, {"gap", KlStop::gap}}}};
+
+inline constexpr Choices<KlSolver, 5> kl_solvers{{{{"sites", KlSolver::sites},
+                                                   {"decoupled", KlSolver::decoupled},
+                                                   {"dual", KlSolver::dual},
+                                                   {"alpha-lambda", KlSolver::alpha_lambda},
+                                                   {"cholesky", KlSolver::cholesky}}}};
+inline constexpr Choices<DecoupledPenalty, 4> decoupled_penalties{{{{"auto", DecoupledPenalty::automatic},
+                                                                    {"none", DecoupledPenalty::none},
+                                                                    {"printed", DecoupledPenalty::printed},
+                                                                    {"lagrangian", DecoupledPenalty::lagrangian}}}};
+
+/// A field with a dot in it is the full name of its option; others stand behind the method's name.
 template <class Visitor>
 void fields(Kl& options, Visitor&& visit) {
   visit("covariance", options.covariance, kl_covariances, "family of the covariance");
@@ -61,6 +53,16 @@ void fields(Kl& options, Visitor&& visit) {
         "mismatch of the site equations, in posterior standard deviations");
   visit("starts", options.starts, Range{1.0, 1000.0},
         "starts for factor:K and for sites that are not log-concave; the best is kept");
+  visit("stop", options.stop, kl_stops, "what ends the search: the site equations, or the duality gap");
+  visit("solver", options.solver, kl_solvers, "how the full covariance is found; all end in the same place");
+  visit("decoupled.penalty", options.decoupled.penalty, decoupled_penalties,
+        "what the decoupled solver adds to a subproblem; auto: none, then lagrangian when near");
+  visit("decoupled.delta", options.decoupled.delta, Range{0.0, 1e12},
+        "weight of the decoupled solver's quartic term, for sites that are not log-concave");
+  visit("gap_tolerance", options.gap_tolerance, Range{0.0, 1e6, true},
+        "nats that the bound may still rise, for stop=gap");
+  visit("expectation", options.expectation, kl_expectations,
+        "multinomial-logit: the expected log softmax by a lower bound in closed form, or itself");
 }
 
 inline constexpr Choices<EpMode, 4> ep_modes{{{{"auto", EpMode::automatic},
@@ -101,10 +103,53 @@ void fields(Vb& options, Visitor&& visit) {
   visit("starts", options.starts, Range{1.0, 1000.0}, "starts for sites that are not log-concave; the best is kept");
 }
 
+inline constexpr Choices<VmfOrder, 2> vmf_orders{
+    {{{"parallel", VmfOrder::parallel}, {"sequential", VmfOrder::sequential}}}};
+
 template <class Visitor>
 void fields(Vmf& options, Visitor&& visit) {
-  visit("max_iterations", options.max_iterations, Range{1.0, 1e6}, "Newton steps before giving up");
-  visit("tolerance", options.tolerance, Range{1e-14, 1.0}, "gradient norm, in posterior standard deviations");
+  visit("order", options.order, vmf_orders, "which sites are updated at a time; one fixed point");
+  visit("max_iterations", options.max_iterations, Range{1.0, 1e6},
+        "factorisations, or Newton steps of several classes, before giving up, from each start");
+  visit("tolerance", options.tolerance, Range{1e-14, 1.0},
+        "mismatch of the equations of the optimum, in posterior standard deviations");
+  visit("starts", options.starts, Range{1.0, 1000.0}, "starts for sites that are not log-concave; the best is kept");
+}
+
+inline constexpr const char* help_of_draws = "draws of all chains together, after warm-up";
+
+template <class Visitor>
+void fields(ImportanceSampling& options, Visitor&& visit) {
+  visit("draws", options.draws, Range{100.0, 1e7}, "draws, rounded up to hundreds");
+  visit("degrees", options.degrees, Range{0.0, 1e6},
+        "degrees of freedom of the t; 0: a quarter of the dimension, >= 5");
+}
+
+inline constexpr Choices<AnnealingStart, 3> annealing_starts{
+    {{{"auto", AnnealingStart::automatic}, {"prior", AnnealingStart::prior}, {"fit", AnnealingStart::fit}}}};
+
+template <class Visitor>
+void fields(AnnealedImportance& options, Visitor&& visit) {
+  visit("draws", options.draws, Range{100.0, 1e6}, "particles");
+  visit("temperatures", options.temperatures, Range{1.0, 1e6}, "steps from the start to the posterior");
+  visit("start", options.start, annealing_starts,
+        "where particles begin; auto: around a fit where all sites are log-concave, else at the prior");
+}
+
+template <class Visitor>
+void fields(EllipticalSlices& options, Visitor&& visit) {
+  visit("draws", options.draws, Range{100.0, 1e7}, help_of_draws);
+  visit("chains", options.chains, Range{1.0, 1000.0}, "chains");
+  visit("warmup", options.warmup, Range{0.0, 1e6}, "draws of each chain that are thrown away first");
+}
+
+template <class Visitor>
+void fields(NoUTurn& options, Visitor&& visit) {
+  visit("draws", options.draws, Range{100.0, 1e7}, help_of_draws);
+  visit("chains", options.chains, Range{1.0, 1000.0}, "chains");
+  visit("warmup", options.warmup, Range{0.0, 1e6}, "draws of each chain in which the step size is found");
+  visit("acceptance", options.acceptance, Range{0.1, 0.99}, "mean acceptance that the step size is to have");
+  visit("max_depth", options.max_depth, Range{1.0, 20.0}, "doublings of a trajectory");
 }
 
 }  // namespace gaussmith

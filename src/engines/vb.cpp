@@ -2,31 +2,16 @@
 
 #include "engines/engine_core.hpp"
 #include "engines/explicit_gradient.hpp"
+#include "engines/tangent_gradient.hpp"
 #include "engines/variance_choice.hpp"
 #include "engines/vb_double_loop.hpp"
 #include "gaussmith/errors.hpp"
-#include "model/tangent_sites.hpp"
 
 #include <fmt/format.h>
 
 #include <utility>
 
 namespace gaussmith {
-
-namespace {
-
-/// sum_n w_n de_n / d log(parameter): the bound is stationary in q and in the tangents.
-SiteParameterGradient tangent_site_gradient(const Marginals& latent, const Vector& weights) {
-  return [&latent, &weights](const SiteBlock& block, Index row, int parameter) {
-    const auto size = static_cast<std::size_t>(block.size());
-    Vector value(block.size());
-    tangent_parameter(block, 0, parameter, ConstSpan(latent.mean.data() + row, size),
-                      ConstSpan(latent.variance.data() + row, size), view(value));
-    return weighted_sum(weights, row, value);
-  };
-}
-
-}  // namespace
 
 void check_vb(const Model& model) {
   for (std::size_t b = 0; b < model.sites.size(); ++b) {
@@ -53,7 +38,10 @@ void run_vb(const Vb& options, const Run& run, Posterior::State& state) {
   if (choice.kind == VbVariances::selected) need(CoreForm::sparse, "sparse");
   if (choice.kind == VbVariances::estimated) need(CoreForm::matrix_free, "matrix-free");
   const Estimates estimates = choice.kind == VbVariances::automatic ? Estimates::where_needed : Estimates::never;
-  const std::shared_ptr<GaussianCore> core = build_core(own, choice.method, estimates, state);
+  run_vb_on(build_core(own, choice.method, estimates, state), options, run, state);
+}
+
+void run_vb_on(const std::shared_ptr<GaussianCore>& core, const Vb& options, const Run& run, Posterior::State& state) {
   // With the tangent's e_n = beta s_n + g(s_n^2 + v_n) in place of E[log t_n] the bound is that of kl: outer steps
   // refit the variances, inner ones the mean by penalised least squares.
   const SiteRows sites(state.model, state.threads, Smoothing::tangent);

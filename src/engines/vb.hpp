@@ -3,6 +3,7 @@
 // (docs/engines/vb.md).
 
 #include "engines/engine.hpp"
+#include "gaussian/core.hpp"
 
 namespace gaussmith {
 
@@ -11,6 +12,10 @@ void check_vb(const Model& model);
 
 /// Fills the state from the optimum of the bound.
 void run_vb(const Vb& options, const Run& run, Posterior::State& state);
+
+/// The same with exact variances on a core that is given, whose rows are the model's and whose Gaussian factor may be
+/// more than its prior.
+void run_vb_on(const std::shared_ptr<GaussianCore>& core, const Vb& options, const Run& run, Posterior::State& state);
 
 template <>
 struct Engine<Vb> {

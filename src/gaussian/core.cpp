@@ -3,15 +3,20 @@
 #include "base/overloaded.hpp"
 #include "gaussian/block_weights.hpp"
 #include "gaussian/covariance_core.hpp"
+#include "gaussian/inducing_core.hpp"
+#include "gaussian/joint_inducing_core.hpp"
 #include "gaussian/matrix_free_core.hpp"
 #include "gaussian/precision_core.hpp"
 #include "gaussian/sparse_core.hpp"
+#include "gaussian/vectors_memory.hpp"
 #include "gaussmith/errors.hpp"
+#include "model/inducing.hpp"
 #include "model/sparse_entries.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 #include <utility>
 
@@ -31,6 +36,15 @@ GaussianCore::GaussianCore(std::shared_ptr<PriorGeometry> geometry, Vector prior
 const Vector& GaussianCore::row_covariances() const {
   static const Vector none;
   return none;
+}
+
+const Vector& GaussianCore::leftover() const {
+  static const Vector none;
+  return none;
+}
+
+double GaussianCore::half_trace(const Vector& precision, const Vector& variance) const {
+  return 0.5 * (precision.dot(variance) - (leftover().size() > 0 ? precision.dot(leftover()) : 0.0));
 }
 
 const Vector& GaussianCore::mean_sizes() {
@@ -83,7 +97,7 @@ const Vector& GaussianCore::variances() {
 
 RowMarginals GaussianCore::marginals(const LatentPoint& at) {
   const Vector& variance = variances();
-  return {{at.eta, variance, row_covariances()}, share_, dual(at)};
+  return {{at.eta, variance, row_covariances()}, share_, dual(at), leftover()};
 }
 
 ParameterGradient GaussianCore::prior_gradient(const LatentPoint& at, const RowMarginals& rows,
@@ -132,8 +146,10 @@ struct SparseShape {
   Index held = 0;            ///< Constraints.
 };
 
-/// For a prior and rows that are sparse; nothing where that is not worth while.
-std::optional<SparseShape> sparse_shape(const Model& model, double limit) {
+/// For a prior and rows that are sparse; nothing where rows join more pairs of weights than this, or the pattern has
+/// more entries.
+std::optional<SparseShape> sparse_shape(const Model& model, double limit,
+                                        double most_entries = std::numeric_limits<double>::infinity()) {
   const DesignEntries stored = model.design.entries();
   if (!stored.is_sparse() && !stored.identity) return {};
   if (has_dense_covariance(model.prior)) return {};
@@ -148,7 +164,9 @@ std::optional<SparseShape> sparse_shape(const Model& model, double limit) {
   if (pairs > limit) return {};
   const auto prior = prior_precision(model.prior);
   if (!prior) return {};
-  return SparseShape{gram_pattern(prior->precision, sparse_rows(model.design).get()), prior->constraints.rows()};
+  auto pattern = small_gram_pattern(prior->precision, sparse_rows(model.design).get(), most_entries);
+  if (!pattern) return {};
+  return SparseShape{std::move(*pattern), prior->constraints.rows()};
 }
 
 /// Whether the sparse form beats the dense ones, where the prior leaves the choice.
@@ -156,8 +174,8 @@ bool sparse_form_suits(const Model& model) {
   const auto d = static_cast<double>(model.dimension());
   const auto n = static_cast<double>(model.rows());
   if (model.dimension() < many_weights) return false;
-  const auto shape = sparse_shape(model, most_pairs_of_choice);
-  if (!shape || static_cast<double>(shape->pattern.entries()) > worthwhile * d * d / 2.0) return false;
+  const auto shape = sparse_shape(model, most_pairs_of_choice, worthwhile * d * d / 2.0);
+  if (!shape) return false;
   const double smaller = std::min(n, d);
   return factor_cost(shape->pattern).flops < worthwhile * smaller * smaller * smaller;
 }
@@ -185,6 +203,14 @@ bool estimates_suit(const Model& model) {
 FormChoice choose_form(const Model& model, CoreForm wanted, Estimates estimates) {
   const Index n = model.rows();
   const Index d = model.dimension();
+  if (const Inducing* inducing = inducing_of(model)) {
+    if (wanted != CoreForm::automatic && wanted != CoreForm::inducing)
+      throw InvalidOption("form: inducing variables have a form of their own; leave it at auto");
+    return {CoreForm::inducing, fmt::format("inducing form: {} inducing variables for N = {} rows",
+                                            count_of(*inducing, model.latents.count), n)};
+  }
+  if (wanted == CoreForm::inducing)
+    throw InvalidOption("form: inducing is for a process with inducing variables; use auto");
   if (has_only_precision(model.prior)) {
     if (wanted == CoreForm::covariance)
       throw InvalidOption("form: a prior given by its precision has no covariance form; use sparse or auto");
@@ -230,7 +256,15 @@ double core_memory(const Model& model, CoreForm form, const Estimation& estimati
   const auto d = static_cast<double>(model.dimension());
   const bool dense_prior = has_dense_covariance(model.prior);
   const bool identity = model.design.is_identity();
-  double doubles = 60 * (n + d);
+  double doubles = vectors_memory(model.rows(), model.dimension()) / 8.0;
+  if (form == CoreForm::inducing && model.latents.count > 1)
+    return 8 * doubles + joint_inducing_memory(*process_of(model.prior), model.latents);
+  if (form == CoreForm::inducing) {
+    // The rows of all values, a posterior's factors and those on the way, and strips of rows on every thread.
+    constexpr double strips = 16.0 * 1024.0;
+    const auto m = static_cast<double>(count_of(*inducing_of(model), model.latents.count));
+    return 8 * (doubles + n * m + 8 * m * m + strips * m);
+  }
   if (form == CoreForm::matrix_free) {
     // The root in the estimate, in the law and on the way, and a block of solves.
     const double columns = std::visit(
@@ -272,6 +306,13 @@ double core_memory(const Model& model, CoreForm form, const Estimation& estimati
 }
 
 std::unique_ptr<GaussianCore> make_core(const Model& model, CoreForm form, int threads, const Estimation& estimation) {
+  if (form == CoreForm::inducing && model.latents.count > 1)
+    return std::make_unique<JointInducingCore>(make_joint_inducing(*process_of(model.prior), model.latents, threads),
+                                               model.offset);
+  if (form == CoreForm::inducing) {
+    auto basis = std::make_shared<const InducingBasis>(*process_of(model.prior));
+    return std::make_unique<InducingCore>(std::make_shared<PriorGeometry>(std::move(basis), threads), model.offset);
+  }
   auto geometry = std::make_shared<PriorGeometry>(model.prior, model.design, threads,
                                                   form == CoreForm::precision ? Copies::merged : Copies::apart);
   if (form == CoreForm::sparse) return std::make_unique<SparseCore>(std::move(geometry), model.offset);

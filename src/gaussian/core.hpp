@@ -110,6 +110,10 @@ class GaussianCore {
   [[nodiscard]] virtual Accuracy determinant_accuracy() const { return accuracy(); }
   /// What that is at most, where an estimate of it is dear.
   [[nodiscard]] virtual double largest_half_log_det() const { return half_log_det().value; }
+  /// The part of a row's variance that no site acts upon: that of a process given its inducing variables. Else empty.
+  [[nodiscard]] virtual const Vector& leftover() const;
+  /// 1/2 sum tau_n v_n over what sites act upon, for the precisions and variances of sites.
+  [[nodiscard]] double half_trace(const Vector& precision, const Vector& variance) const;
   /// V x.
   [[nodiscard]] virtual Vector covariance_times(const Vector& x) const = 0;
   /// Updates of one site at a time, starting from the sites and this mean; null where the form has none.
@@ -134,6 +138,9 @@ class GaussianCore {
   [[nodiscard]] virtual double evidence_rounding(const LatentPoint& at) { return rounding_error(at).log_evidence; }
 
   // --- What is left when inference is over
+
+  /// What there is to say of the form beyond the reason for its choice, for reports; empty: nothing.
+  [[nodiscard]] virtual std::string description() const { return {}; }
 
   /// d log Z / d log(parameter) for the parameters of the prior at the sites and the mean `at`,
   ///   1/2 tr[(a a' - (K + T^-1)^-1 + g a' + a g') dK],

@@ -30,6 +30,15 @@ bool CovarianceCore::factorise(const SiteApproximation& sites) {
   return factor_->factorise(*k_, precision);
 }
 
+bool CovarianceCore::factorises_cheaply() const {
+  // In units of one number read from memory and used once; BLAS uses a number many times. A solve reads K and the
+  // factor.
+  constexpr double blas = 8.0;
+  constexpr double few = 15.0;
+  const auto n = static_cast<double>(rows());
+  return n * n * n / (3.0 * blas) < few * 2.0 * n * n;
+}
+
 void CovarianceCore::find_variances(Vector& variance, Vector& share) { variance = factor_->variances(*k_, share); }
 
 LatentPoint CovarianceCore::point(Vector coordinates) const {

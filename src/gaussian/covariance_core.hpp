@@ -12,6 +12,7 @@ class CovarianceCore final : public GaussianCore {
   CovarianceCore(std::shared_ptr<PriorGeometry> geometry, const Vector& offset);
 
   using GaussianCore::mean;
+  [[nodiscard]] bool factorises_cheaply() const override;
   [[nodiscard]] Vector prior_variances() const override;
   [[nodiscard]] LatentPoint mean(const Vector& shift, const SolveGoal& goal) const override;
   [[nodiscard]] LogDeterminant half_log_det() const override { return {factor_->half_log_det()}; }

@@ -1,21 +1,13 @@
 #include "gaussian/held_directions.hpp"
 
 #include "linalg/dense.hpp"
+#include "linalg/inverse_of_factor.hpp"
 
 #include <cmath>
 
 namespace gaussmith {
 
-namespace {
-
-Matrix inverse_of_factor(const Matrix& lower) {
-  const Matrix root = lower.triangularView<Eigen::Lower>().solve(Matrix::Identity(lower.rows(), lower.cols()));
-  return root.transpose() * root;
-}
-
-}  // namespace
-
-HeldDirections::HeldDirections(const Matrix& constraints, const std::vector<Index>& grounds, double weight,
+HeldDirections::HeldDirections(const Matrix& constraints, const std::vector<Index>& grounds, const Vector& weights,
                                const std::function<void(Matrix&)>& solve)
     : constraints_(constraints), grounds_(grounds) {
   if (!any()) return;
@@ -38,12 +30,12 @@ HeldDirections::HeldDirections(const Matrix& constraints, const std::vector<Inde
   Matrix u = both.rightCols(held);
   u -= lost_ * Matrix(lost_.transpose()(Eigen::all, grounds_));
   Matrix rest = -u(grounds_, Eigen::all);
-  rest.diagonal().array() += 1.0 / weight;
+  rest.diagonal() += weights.cwiseInverse();
   proper_ = cholesky(rest) && rest.allFinite();
   if (!proper_) return;
   gained_ = rest.triangularView<Eigen::Lower>().solve(u.transpose()).transpose();
   back_ = u * inverse_of_factor(rest);
-  log_determinant_ += 2.0 * half_log_determinant(rest) + static_cast<double>(held) * std::log(weight);
+  log_determinant_ += 2.0 * half_log_determinant(rest) + weights.array().log().sum();
 }
 
 void HeldDirections::hold(Eigen::Ref<Matrix> x) const {

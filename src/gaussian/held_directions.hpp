@@ -1,7 +1,7 @@
 #pragma once
 // Linear constraints C x = 0 on a Gaussian of precision A: conditioning by solves (what geostatisticians call kriging).
-// A may be singular where the constraints hold it: what is factorised is M = A + a E E', with a unit vector of E in
-// every direction that is held, and the difference is taken back afterwards.
+// A may be singular where the constraints hold it: what is factorised is M = A + E a E', a diagonal, with a unit vector
+// of E in every direction that is held, and the difference is taken back afterwards.
 
 #include "gaussmith/random.hpp"
 #include "gaussmith/types.hpp"
@@ -11,13 +11,13 @@
 
 namespace gaussmith {
 
-/// With W = M^-1 C', S = C W, V = M^-1 - W S^-1 W', U = V E and G = I / a - E'U the covariance of x given C x = 0 is
+/// With W = M^-1 C', S = C W, V = M^-1 - W S^-1 W', U = V E and G = a^-1 - E'U the covariance of x given C x = 0 is
 /// V + U G^-1 U'.
 class HeldDirections {
  public:
   HeldDirections() = default;
-  /// `solve` is b := M^-1 b. `grounds` are the places of the unit vectors.
-  HeldDirections(const Matrix& constraints, const std::vector<Index>& grounds, double weight,
+  /// `solve` is b := M^-1 b. `grounds` are the places of the unit vectors, `weights` their a.
+  HeldDirections(const Matrix& constraints, const std::vector<Index>& grounds, const Vector& weights,
                  const std::function<void(Matrix&)>& solve);
 
   [[nodiscard]] bool any() const { return constraints_.rows() > 0; }

@@ -13,7 +13,7 @@ class JointCore final : public GaussianCore {
 
   [[nodiscard]] const JointPrior& prior() const { return *prior_; }
   /// How the last sites were factorised, for reports.
-  [[nodiscard]] std::string description() const { return factor_ ? factor_->describe() : std::string(); }
+  [[nodiscard]] std::string description() const override { return factor_ ? factor_->describe() : std::string(); }
 
   using GaussianCore::mean;
   [[nodiscard]] Vector prior_variances() const override { return prior_->variances(); }

@@ -13,15 +13,20 @@ std::unique_ptr<JointFactor> make_joint_factor(std::shared_ptr<const JointPrior>
   return std::make_unique<BlockFactor>(std::move(prior));
 }
 
-double joint_factor_memory(Index rows, Index functions, Index rank, bool star) {
-  const double n = static_cast<double>(rows);
-  const double c = static_cast<double>(functions);
-  const double order = static_cast<double>(rank) * c;
-  double numbers = 2.0 * c * c * n * n;  // L and L^-1.
-  if (rank > 0)
-    numbers = 2.0 * order * order + n * (2.0 * static_cast<double>(rank) + 2.0 * c * c);  // L, and weights of the rows.
-  else if (star)
-    numbers = (c + 3.0) * n * n;
+double joint_factor_memory(const Model& model, SitesSee sees) {
+  const auto n = static_cast<double>(model.rows());
+  const auto c = static_cast<double>(model.latents.count);
+  const double seen = sees == SitesSee::anything ? c : c - 1.0;
+  double numbers = 0.0;
+  if (is_known_by_root(model.prior, model.rows())) {
+    const auto rank = static_cast<double>(model.dimension());
+    numbers = 2.0 * rank * rank * seen * seen + n * (2.0 * rank + 2.0 * c * c);  // L, and weights of the rows.
+  } else {
+    const double kernels = model.latents.kernels.empty() ? 1.0 : c;
+    const bool stars = sees == SitesSee::stars && has_independent_functions(model.latents);
+    // C + 2 matrices, or L and L^-1.
+    numbers = (kernels + (stars ? c + 2.0 : 2.0 * seen * seen)) * n * n;
+  }
   return static_cast<double>(sizeof(double)) * numbers;
 }
 

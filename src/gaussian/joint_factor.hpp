@@ -46,8 +46,10 @@ class JointFactor {
 [[nodiscard]] std::unique_ptr<JointFactor> make_joint_factor(std::shared_ptr<const JointPrior> prior,
                                                              const SiteApproximation& sites);
 
-/// Bytes that it takes for N rows of C functions, with K^x of this rank where it is known by a root (0 where it is
-/// not).
-[[nodiscard]] double joint_factor_memory(Index rows, Index functions, Index rank, bool star);
+/// What sites will see: stars, contrasts of the functions, or anything.
+enum class SitesSee { stars, contrasts, anything };
+
+/// Bytes that the factor of this model takes for such sites, with the prior's covariances.
+[[nodiscard]] double joint_factor_memory(const Model& model, SitesSee sees);
 
 }  // namespace gaussmith

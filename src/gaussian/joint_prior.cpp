@@ -12,9 +12,14 @@ namespace {
 /// K^x is known by a root where it has this share of the rows at most: products with the root are then cheaper.
 constexpr double largest_rank_share = 0.5;
 
-bool is_diagonal(const Matrix& a) { return a.isDiagonal(0.0); }
-
 }  // namespace
+
+bool has_independent_functions(const Latents& latents) { return latents.covariance().isDiagonal(0.0); }
+
+bool is_known_by_root(const Prior& prior, Index rows) {
+  return independent_variances(prior).has_value() &&
+         static_cast<double>(dimension_of(prior)) <= largest_rank_share * static_cast<double>(rows);
+}
 
 Matrix by_function(const Vector& stacked, Index width) {
   return Eigen::Map<const Matrix>(stacked.data(), width, stacked.size() / width).transpose();
@@ -27,7 +32,7 @@ Vector stacked(const Matrix& by_function) {
 }
 
 JointPrior::JointPrior(const Prior& prior, const Design& design, const Latents& latents, int threads)
-    : latents_(latents), latent_covariance_(latents.covariance()), independent_(is_diagonal(latent_covariance_)) {
+    : latents_(latents), latent_covariance_(latents.covariance()), independent_(has_independent_functions(latents)) {
   if (has_own_kernels()) {
     auto process = std::get<GaussianProcess>(prior);
     for (const KernelHandle& kernel : latents.kernels) {
@@ -37,11 +42,9 @@ JointPrior::JointPrior(const Prior& prior, const Design& design, const Latents& 
   } else {
     geometries_.push_back(std::make_shared<PriorGeometry>(prior, design, threads));
   }
-  const PriorGeometry& first = *geometries_.front();
-  const bool few_weights = static_cast<double>(first.dimension()) <= largest_rank_share * static_cast<double>(rows());
-  if (first.has_independent_weights() && few_weights) {
+  if (is_known_by_root(prior, rows())) {
     geometries_.front()->whiten_rows();
-    root_ = first.whitened_rows(0, rows()).transpose();
+    root_ = geometries_.front()->whitened_rows(0, rows()).transpose();
     return;
   }
   for (const auto& geometry : geometries_) kernels_.push_back(&geometry->row_covariance());

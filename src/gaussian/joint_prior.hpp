@@ -17,6 +17,11 @@ namespace gaussmith {
 [[nodiscard]] Matrix by_function(const Vector& stacked, Index width);
 [[nodiscard]] Vector stacked(const Matrix& by_function);
 
+/// Whether K is block diagonal by function.
+[[nodiscard]] bool has_independent_functions(const Latents& latents);
+/// Whether N rows see few enough independent weights for K^x to be known by its root.
+[[nodiscard]] bool is_known_by_root(const Prior& prior, Index rows);
+
 class JointPrior {
  public:
   JointPrior(const Prior& prior, const Design& design, const Latents& latents, int threads);

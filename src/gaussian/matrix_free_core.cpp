@@ -405,22 +405,28 @@ std::unique_ptr<PosteriorLaw> MatrixFreeCore::law(const LatentPoint& at) const {
   const Index size = geometry_->dimension();
   const Index columns = known.root.cols();
   const bool drawn = std::holds_alternative<SampledVariances>(estimation_.variances);
-  std::vector<Eigen::Triplet<double>> entries;
-  entries.reserve(static_cast<std::size_t>(size * columns));
-  Index rows_of_root = columns;
+  const Vector squares = known.root.rowwise().squaredNorm();
+  Vector factor = Vector::Ones(size);
+  std::vector<Index> own;  // Weights with something left.
   for (Index j = 0; j < size; ++j) {
-    const double square = known.root.row(j).squaredNorm();
-    const double left = known.weights(j) - square;
-    const double factor = drawn && square > 0.0 ? std::sqrt(known.weights(j) / square) : 1.0;
-    for (Index k = 0; k < columns; ++k)
-      if (known.root(j, k) != 0.0)
-        entries.emplace_back(static_cast<int>(k), static_cast<int>(j), factor * known.root(j, k));
-    if (accuracy() == Accuracy::estimate && !drawn && left > 0.0)
-      entries.emplace_back(static_cast<int>(rows_of_root++), static_cast<int>(j), std::sqrt(left));
+    if (drawn && squares(j) > 0.0) factor(j) = std::sqrt(known.weights(j) / squares(j));
+    if (accuracy() == Accuracy::estimate && !drawn && known.weights(j) > squares(j)) own.push_back(j);
   }
+  // Row by row as it is stored: triplets would take three times its memory.
   CovarianceRoot covariance;
-  covariance.root.resize(rows_of_root, size);
-  covariance.root.setFromTriplets(entries.begin(), entries.end());
+  covariance.root.resize(columns + static_cast<Index>(own.size()), size);
+  covariance.root.reserve((known.root.array() != 0.0).count() + static_cast<Index>(own.size()));
+  for (Index k = 0; k < columns; ++k) {
+    covariance.root.startVec(k);
+    for (Index j = 0; j < size; ++j)
+      if (known.root(j, k) != 0.0) covariance.root.insertBack(k, j) = factor(j) * known.root(j, k);
+  }
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    const Index row = columns + static_cast<Index>(i);
+    covariance.root.startVec(row);
+    covariance.root.insertBack(row, own[i]) = std::sqrt(known.weights(own[i]) - squares(own[i]));
+  }
+  covariance.root.finalize();
   return std::make_unique<RootLaw>(geometry_, std::move(covariance), geometry_->mean() + at.coordinates);
 }
 

@@ -1,8 +1,11 @@
 #include "gaussian/posterior_law.hpp"
 
 #include "gaussian/covariance_core.hpp"
+#include "gaussian/draws_law.hpp"
 #include "gaussian/factor_law.hpp"
+#include "gaussian/inducing_law.hpp"
 #include "gaussian/joint_core.hpp"
+#include "gaussian/joint_inducing_law.hpp"
 #include "gaussian/root_law.hpp"
 #include "gaussian/sparse_core.hpp"
 #include "gaussmith/errors.hpp"
@@ -39,6 +42,8 @@ Marginals PosteriorLaw::predict(const NewPoints& points) const {
 }
 
 Marginals PosteriorLaw::weights() const { return predict(NewRows{Identity{}}); }
+
+std::vector<Marginals> PosteriorLaw::by_draw(const NewPoints& /*points*/) const { return {}; }
 
 Vector PosteriorLaw::neighbour_covariances() const {
   // From the variances of w_j + w_(j+1).
@@ -93,15 +98,48 @@ std::unique_ptr<PosteriorLaw> dual_law(const FittedGaussian& data, std::shared_p
   return core.law({data.dual, {}});
 }
 
-std::unique_ptr<PosteriorLaw> factor_law(const FittedGaussian& data, const std::shared_ptr<PriorGeometry>& geometry) {
-  geometry->whiten();
-  const Index rank = geometry->rank();
+/// The mean and the factor of the precision of whitened values.
+void check_factor(const FittedGaussian& data, Index rank) {
   if (data.coordinates.size() != rank || data.factor.rows() != rank || data.factor.cols() != rank)
     throw InvalidModel(fmt::format("fitted: {} coordinates and a {} x {} factor for a prior of rank {}",
                                    data.coordinates.size(), data.factor.rows(), data.factor.cols(), rank));
   if (!data.factor.allFinite() || !data.coordinates.allFinite() || (data.factor.diagonal().array() <= 0.0).any())
     throw InvalidModel("fitted: the factor must be finite with a positive diagonal");
+}
+
+std::unique_ptr<PosteriorLaw> factor_law(const FittedGaussian& data, const std::shared_ptr<PriorGeometry>& geometry) {
+  geometry->whiten();
+  check_factor(data, geometry->rank());
   return std::make_unique<FactorLaw>(geometry, std::make_shared<const Matrix>(data.factor), data.coordinates);
+}
+
+std::unique_ptr<PosteriorLaw> inducing_law(const FittedGaussian& data, int threads) {
+  const auto* process = std::get_if<GaussianProcess>(&data.prior);
+  if (process == nullptr || process->inducing)
+    throw InvalidModel("fitted: the inducing form needs a process at the inputs of its inducing variables");
+  const auto rank = static_cast<Index>(data.pivots.size());
+  std::vector<bool> taken(static_cast<std::size_t>(process->inputs.rows()), false);
+  for (const Index pivot : data.pivots) {
+    if (pivot < 0 || pivot >= process->inputs.rows() || taken[static_cast<std::size_t>(pivot)])
+      throw InvalidModel(fmt::format("fitted: pivot {} is none of {} inducing variables, or stands there twice", pivot,
+                                     process->inputs.rows()));
+    taken[static_cast<std::size_t>(pivot)] = true;
+  }
+  if (rank == 0 || data.noise.size() != rank || !data.noise.allFinite() || data.noise.minCoeff() < 0.0)
+    throw InvalidModel(
+        fmt::format("fitted: {} variances of noise for {} inducing variables; expected as many, 0 or more",
+                    data.noise.size(), rank));
+  check_factor(data, rank);
+  auto basis = std::make_shared<const InducingBasis>(*process, data.pivots, data.noise);
+  return std::make_unique<InducingLaw>(std::make_shared<const PriorGeometry>(std::move(basis), threads),
+                                       std::make_shared<const Matrix>(data.factor), data.coordinates);
+}
+
+std::unique_ptr<PosteriorLaw> joint_inducing_law(const FittedGaussian& data, int threads) {
+  std::shared_ptr<const JointInducing> inducing = make_joint_inducing(data, threads);
+  check_factor(data, inducing->rank());
+  return std::make_unique<JointInducingLaw>(std::move(inducing), std::make_shared<const Matrix>(data.factor),
+                                            data.coordinates);
 }
 
 std::unique_ptr<PosteriorLaw> sparse_law(const FittedGaussian& data, std::shared_ptr<PriorGeometry> geometry) {
@@ -134,6 +172,24 @@ std::unique_ptr<PosteriorLaw> root_law(const FittedGaussian& data, const std::sh
   return law;
 }
 
+std::unique_ptr<PosteriorLaw> draws_law(const FittedGaussian& data, int threads) {
+  std::vector<std::shared_ptr<PriorGeometry>> geometries;
+  if (data.latents.kernels.empty()) {
+    geometries.push_back(std::make_shared<PriorGeometry>(data.prior, data.design, threads));
+  } else {
+    auto process = std::get<GaussianProcess>(data.prior);
+    for (const KernelHandle& kernel : data.latents.kernels) {
+      process.kernel = kernel;
+      geometries.push_back(std::make_shared<PriorGeometry>(process, data.design, threads));
+    }
+  }
+  if (data.draws.cols() == 0 || data.draws.rows() != geometries.front()->dimension() * data.latents.count)
+    throw InvalidModel(fmt::format("fitted: {} draws of {} numbers for {} weights of {} latents", data.draws.cols(),
+                                   data.draws.rows(), geometries.front()->dimension(), data.latents.count));
+  if (!data.draws.allFinite()) throw InvalidModel("fitted: draws must be finite");
+  return std::make_unique<DrawsLaw>(std::move(geometries), data.latents, data.draws);
+}
+
 std::unique_ptr<PosteriorLaw> joint_law(const FittedGaussian& data, int threads) {
   auto prior = std::make_shared<JointPrior>(data.prior, data.design, data.latents, threads);
   const Index c = data.latents.count;
@@ -153,7 +209,10 @@ std::unique_ptr<PosteriorLaw> joint_law(const FittedGaussian& data, int threads)
 }  // namespace
 
 std::unique_ptr<PosteriorLaw> make_law(const FittedGaussian& fitted, int threads) {
-  if (fitted.latents.count > 1) return joint_law(fitted, threads);
+  if (fitted.form == CoreForm::draws) return draws_law(fitted, threads);
+  if (fitted.latents.count > 1)
+    return fitted.form == CoreForm::inducing ? joint_inducing_law(fitted, threads) : joint_law(fitted, threads);
+  if (fitted.form == CoreForm::inducing) return inducing_law(fitted, threads);
   auto geometry = std::make_shared<PriorGeometry>(fitted.prior, fitted.design, threads,
                                                   fitted.form == CoreForm::precision ? Copies::merged : Copies::apart);
   if (fitted.form == CoreForm::precision) {

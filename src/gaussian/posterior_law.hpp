@@ -1,7 +1,8 @@
 #pragma once
 // The law of a posterior: what is asked of it once inference is over. Moments and draws at new points, the rows without
 // their own sites, a form to save. Implementations: DualLaw (covariance form), FactorLaw (precision form), SparseLaw
-// (sparse form), RootLaw (constrained covariances), JointLaw (several latents a row).
+// (sparse form), RootLaw (constrained covariances), InducingLaw (inducing form), JointLaw and JointInducingLaw (several
+// latents a row), DrawsLaw (samplers).
 
 #include "gaussian/prior_geometry.hpp"
 #include "gaussian/site_form.hpp"
@@ -37,6 +38,9 @@ class PosteriorLaw {
   /// Cov(w_j, w_(j+1)); the last is 0. A law that knows few of them may leave out those of weights that neither prior
   /// nor rows join.
   [[nodiscard]] virtual Vector neighbour_covariances() const;
+
+  /// Of a law that is a mixture of draws: new points given each of some draws of equal weight. Otherwise empty.
+  [[nodiscard]] virtual std::vector<Marginals> by_draw(const NewPoints& points) const;
 
   /// Covariance of new points, all pairs.
   [[nodiscard]] virtual Matrix joint_covariance(const NewPoints& points) const = 0;

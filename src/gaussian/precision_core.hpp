@@ -11,7 +11,7 @@
 
 namespace gaussmith {
 
-class PrecisionCore final : public GaussianCore {
+class PrecisionCore : public GaussianCore {
  public:
   PrecisionCore(std::shared_ptr<PriorGeometry> geometry, const Vector& offset);
 
@@ -36,6 +36,9 @@ class PrecisionCore final : public GaussianCore {
   [[nodiscard]] bool factorise(const SiteApproximation& sites) override;
   void find_variances(Vector& variance, Vector& share) override;
   [[nodiscard]] Vector dual(const LatentPoint& at) const override;
+
+  /// L, the Cholesky factor of A.
+  [[nodiscard]] const std::shared_ptr<Matrix>& factor() const { return lower_; }
 
  private:
   void find_sparse_variances(Vector& variance) const;

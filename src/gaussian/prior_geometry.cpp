@@ -62,12 +62,28 @@ PriorGeometry::PriorGeometry(const Prior& prior, const Design& design, int threa
   if (has_dense_covariance(prior_)) covariance_ = dense_covariance(prior_, threads);
 }
 
+PriorGeometry::PriorGeometry(const GaussianProcess& process, int threads)
+    : prior_(process),
+      spread_(Design().sized(dimension_of(prior_))),
+      design_(spread_),
+      threads_(threads),
+      has_gaussian_(true),
+      mean_(mean_of(prior_)) {}
+
+PriorGeometry::PriorGeometry(std::shared_ptr<const InducingBasis> basis, int threads)
+    : PriorGeometry(basis->process(), threads) {
+  basis_ = std::move(basis);
+}
+
 Matrix PriorGeometry::folded_rows(const NewRows& points, Index begin, Index end) const {
   Matrix rows = points.rows.sized(dimension()).transposed_rows(begin, end);
   return spread_.is_identity() ? std::move(rows) : spread_.transposed_times(rows, threads_);
 }
 
+bool PriorGeometry::is_proper() const { return gaussmith::is_proper(prior_); }
+
 Vector PriorGeometry::weight_variances() const {
+  if (basis_) return basis_->prior_variances(basis_->process().inputs);
   if (variances_) return *variances_;
   if (blocks_) return Design(*blocks_).row_squares(Vector::Ones(blocks_->cols()));
   return covariance_->diagonal();
@@ -75,6 +91,7 @@ Vector PriorGeometry::weight_variances() const {
 
 Matrix PriorGeometry::weight_covariance(Index first, Index size) const {
   if (variances_) return variances_->segment(first, size).asDiagonal();
+  if (!blocks_ && covariance_.size() == 0) return block_covariance(prior_, first, size);
   if (!blocks_) return covariance_->block(first, first, size, size);
   Matrix root = Matrix::Zero(size, size);
   for (Index i = 0; i < size; ++i)
@@ -97,6 +114,7 @@ Matrix PriorGeometry::covariance_times(const Matrix& x) const {
 
 Vector PriorGeometry::row_variances() const {
   if (!has_gaussian_) return Vector::Constant(rows(), std::numeric_limits<double>::infinity());
+  if (basis_) return weight_variances();
   if (variances_) return design_.row_squares(*variances_, threads_);
   if (blocks_) return block_rows(design_).row_squares(Vector::Ones(blocks_->cols()), threads_);
   if (design_.is_identity()) return covariance_->diagonal();
@@ -155,6 +173,10 @@ Matrix PriorGeometry::prior_covariance(const NewPoints& points) const {
 void PriorGeometry::whiten() {
   if (is_whitened_) return;
   is_whitened_ = true;
+  if (basis_) {
+    rank_ = basis_->rank();
+    return;
+  }
   if (!has_gaussian_)
     root_ = Vector::Ones(mean_.size());
   else if (variances_)
@@ -168,9 +190,10 @@ void PriorGeometry::whiten_rows() {
   whiten();
   if (rows_are_whitened_) return;
   rows_are_whitened_ = true;
-  whitened_ = scales()  ? design_.with_entries()
-              : blocks_ ? block_rows(design_)
-                        : Design(design_.times(factor_.factor, threads_));
+  whitened_ = basis_     ? Design(basis_->all_rows(threads_))
+              : scales() ? design_.with_entries()
+              : blocks_  ? block_rows(design_)
+                         : Design(design_.times(factor_.factor, threads_));
 }
 
 Matrix PriorGeometry::whitened_rows(Index begin, Index end) const {

@@ -1,9 +1,11 @@
 #pragma once
 // The Gaussian factor seen through the design: what the forms of the core need to know about the prior.
 
+#include "gaussian/inducing_basis.hpp"
 #include "gaussmith/model.hpp"
 #include "linalg/dense.hpp"
 
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <variant>
@@ -48,19 +50,23 @@ class PriorGeometry {
   /// Evaluates the kernel matrix of a process. With copies merged, prior, design, mean and covariance below are those
   /// of the distinct weights; new rows and the weights handed out are still the model's.
   PriorGeometry(const Prior& prior, const Design& design, int threads, Copies copies = Copies::apart);
+  /// A process seen through its inducing variables: R is that of their values, G = a(x_n)', and nothing is N x N. New
+  /// points are the business of its law.
+  PriorGeometry(std::shared_ptr<const InducingBasis> basis, int threads);
+  /// A process whose covariances are the business of others: dimensions, means and the prior itself, nothing N x N.
+  PriorGeometry(const GaussianProcess& process, int threads);
 
   [[nodiscard]] Index rows() const { return design_.rows(); }
   /// Of the model's weights.
   [[nodiscard]] Index dimension() const { return spread_.rows(); }
   [[nodiscard]] bool has_gaussian() const { return has_gaussian_; }
   /// Whether the prior alone is a distribution that the cores can factorise.
-  [[nodiscard]] bool is_proper() const {
-    const auto* field = std::get_if<IntrinsicField>(&prior_);
-    return has_gaussian_ && (field == nullptr || field->kind != FieldKind::rw2);
-  }
+  [[nodiscard]] bool is_proper() const;
   [[nodiscard]] const Prior& prior() const { return prior_; }
   [[nodiscard]] const Design& design() const { return design_; }
   [[nodiscard]] int threads() const { return threads_; }
+  /// Of a process seen through inducing variables; else null.
+  [[nodiscard]] const std::shared_ptr<const InducingBasis>& basis() const { return basis_; }
 
   /// The mean of w.
   [[nodiscard]] const Vector& mean() const { return mean_; }
@@ -150,6 +156,7 @@ class PriorGeometry {
   Design design_;  // Of the distinct weights.
   int threads_;
   bool has_gaussian_;
+  std::shared_ptr<const InducingBasis> basis_;
   Vector mean_;
   std::optional<Vector> variances_;        // Of independent weights.
   std::optional<SparseMatrix> blocks_;     // R of weights in small blocks.

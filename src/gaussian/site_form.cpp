@@ -7,15 +7,17 @@
 namespace gaussmith {
 
 Marginals cavities(const RowMarginals& rows, const Vector& precision, double power) {
-  const auto v = rows.variance.array();
-  const Eigen::ArrayXd s = rows.share.array() + (1.0 - power) * precision.array() * v;
-  return {rows.mean.array() - power * v * rows.dual.array() / s, v / s};
+  return cavities(rows, precision, Vector::Constant(precision.size(), power));
 }
 
 Marginals cavities(const RowMarginals& rows, const Vector& precision, const Vector& powers) {
-  const auto v = rows.variance.array();
+  const bool some_left = rows.leftover.size() > 0;
+  const Vector seen = some_left ? Vector(rows.variance - rows.leftover) : rows.variance;
+  const auto v = seen.array();
   const Eigen::ArrayXd s = rows.share.array() + (1.0 - powers.array()) * precision.array() * v;
-  return {rows.mean.array() - powers.array() * v * rows.dual.array() / s, v / s};
+  Marginals out{rows.mean.array() - powers.array() * v * rows.dual.array() / s, v / s};
+  if (some_left) out.variance += rows.leftover;
+  return out;
 }
 
 Marginals joint_cavities(const RowMarginals& rows, const SiteApproximation& sites) {
@@ -23,15 +25,20 @@ Marginals joint_cavities(const RowMarginals& rows, const SiteApproximation& site
   const Index square = c * c;
   Marginals out{Vector(rows.mean.size()), Vector(rows.mean.size()), Vector(rows.covariance.size())};
   for (Index n = 0; n < sites.rows(); ++n) {
-    const Eigen::Map<const Matrix> v(rows.covariance.data() + n * square, c, c);
+    // Of what sites act upon.
+    Matrix v = Eigen::Map<const Matrix>(rows.covariance.data() + n * square, c, c);
+    if (rows.leftover.size() > 0) v -= Eigen::Map<const Matrix>(rows.leftover.data() + n * square, c, c);
     const Eigen::Map<const Matrix> t(sites.precision.data() + n * square, c, c);
     const Matrix left = Matrix::Identity(c, c) - t * v;
     Matrix cavity = left.transpose().partialPivLu().solve(v);
     cavity = 0.5 * (cavity + cavity.transpose()).eval();
-    if (!(left.determinant() > 0.0) || !(cavity.diagonal().minCoeff() > 0.0))
-      cavity.setConstant(std::numeric_limits<double>::quiet_NaN());
-    Eigen::Map<Matrix>(out.covariance.data() + n * square, c, c) = cavity;
     out.mean.segment(n * c, c) = rows.mean.segment(n * c, c) - cavity * rows.dual.segment(n * c, c);
+    if (rows.leftover.size() > 0) cavity += Eigen::Map<const Matrix>(rows.leftover.data() + n * square, c, c);
+    if (!(left.determinant() > 0.0) || !(cavity.diagonal().minCoeff() > 0.0)) {
+      cavity.setConstant(std::numeric_limits<double>::quiet_NaN());
+      out.mean.segment(n * c, c).setConstant(std::numeric_limits<double>::quiet_NaN());
+    }
+    Eigen::Map<Matrix>(out.covariance.data() + n * square, c, c) = cavity;
     out.variance.segment(n * c, c) = cavity.diagonal();
   }
   return out;

@@ -17,6 +17,9 @@ struct RowMarginals : Marginals {
   Vector share;  ///< 1 - tau v, the cavity's share of the marginal's precision: v / share is the variance without the
                  ///< site.
   Vector dual;   ///< a = nu - tau eta, the site's pull on the mean.
+  /// The part of the variance that sites do not act upon, where a process is seen through inducing variables; else
+  /// empty. The share is then that of the rest, 1 - tau (v - leftover). Of several latents C x C numbers a row.
+  Vector leftover = {};
 
   /// What rows of one latent have as variances and rows of several as covariances.
   [[nodiscard]] const Vector& covariances() const { return covariance.size() > 0 ? covariance : variance; }

@@ -136,16 +136,14 @@ SparseCore::SparseCore(std::shared_ptr<PriorGeometry> geometry, const Vector& of
       if (it && it.col() == pattern.row[at(k)]) prior_entries_[at(k)] = it.value();
     }
   }
-  if (!prior_.grounds.empty()) {
-    ground_ = prior_.precision.diagonal().mean();
-    for (const Index ground : prior_.grounds) prior_entries_[at(pattern.begin[at(ground)])] += ground_;
-  }
+  for (std::size_t g = 0; g < prior_.grounds.size(); ++g)
+    prior_entries_[at(pattern.begin[at(prior_.grounds[g])])] += prior_.ground_weights(static_cast<Index>(g));
   gaussian_ = std::make_shared<SparseGaussian>(
       SparseGaussian{std::make_shared<SparseCholesky>(std::move(pattern)), HeldDirections()});
 }
 
 HeldDirections SparseCore::hold_with(const SparseCholesky& factor) const {
-  return {prior_.constraints, prior_.grounds, ground_, [&](Matrix& b) { factor.solve(b); }};
+  return {prior_.constraints, prior_.grounds, prior_.ground_weights, [&](Matrix& b) { factor.solve(b); }};
 }
 
 Vector SparseCore::prior_times(const Vector& x) const {
@@ -228,7 +226,8 @@ Vector SparseCore::solve(const Vector& b) const {
     Vector hx;
     Vector residual =
         b - prior_times(x) - geometry_->design().gram_times(sites().precision, x, hx, geometry_->threads());
-    for (const Index ground : prior_.grounds) residual(ground) -= ground_ * x(ground);
+    for (std::size_t g = 0; g < prior_.grounds.size(); ++g)
+      residual(prior_.grounds[g]) -= prior_.ground_weights(static_cast<Index>(g)) * x(prior_.grounds[g]);
     factor.solve(residual);
     x += residual;
   }
@@ -275,6 +274,47 @@ Vector SparseCore::dual(const LatentPoint& at) const { return sites().shift - si
 
 Matrix SparseCore::covariance_weights(const LatentPoint& /*at*/, const Vector& /*implicit*/) const {
   throw std::logic_error("priors of the sparse form have no parameters of single entries");
+}
+
+ParameterGradient SparseCore::prior_gradient(const LatentPoint& at_mean, const RowMarginals& rows,
+                                             const Vector& implicit) const {
+  ParameterGradient gradient = GaussianCore::prior_gradient(at_mean, rows, implicit);
+  const std::vector<FieldPart> parts = field_parts(geometry_->prior());
+  if (parts.empty()) return gradient;
+  const SymmetricPattern& pattern = gaussian_->factor->pattern();
+  const std::vector<double>& z = selected();
+  const Matrix& lost = gaussian_->held.lost_root();
+  const Matrix& gained = gaussian_->held.gained_root();
+  Vector pull;
+  if (implicit.size() > 0) pull = geometry_->design().transposed_times(implicit, geometry_->threads());
+  for (const FieldPart& part : parts) {
+    // d log Z / d log p = (rank - w'Q w - tr(Q V)) / 2 - g'Sigma a over the weights of the field, Q its precision.
+    double trace = 0.0;
+    for (Index j = part.first; j < part.first + part.size; ++j) {
+      SparseMatrix::InnerIterator it(prior_.precision, j);
+      for (int k = pattern.begin[at(j)]; k < pattern.begin[at(j) + 1]; ++k) {
+        while (it && it.col() < pattern.row[at(k)]) ++it;
+        if (it && it.col() == pattern.row[at(k)]) trace += (it.col() == j ? 1.0 : 2.0) * it.value() * z[at(k)];
+      }
+    }
+    Vector own = Vector::Zero(at_mean.coordinates.size());
+    own.segment(part.first, part.size) = at_mean.coordinates.segment(part.first, part.size);
+    if (gaussian_->held.any()) trace += prior_squares(gained, part) - prior_squares(lost, part);
+    double slope = 0.5 * (part.rank - prior_squares(own, part) - trace);
+    if (pull.size() > 0) slope -= pull.dot(own);
+    gradient[part.name] = slope;
+  }
+  return gradient;
+}
+
+double SparseCore::prior_squares(const Matrix& x, const FieldPart& part) const {
+  double sum = 0.0;
+  Vector own = Vector::Zero(x.rows());
+  for (Index c = 0; c < x.cols(); ++c) {
+    own.segment(part.first, part.size) = x.col(c).segment(part.first, part.size);
+    sum += prior_.root.rows() > 0 ? Vector(prior_.root * own).squaredNorm() : own.dot(Vector(prior_.precision * own));
+  }
+  return sum;
 }
 
 RoundingError SparseCore::rounding_error(const LatentPoint& at_mean) {

@@ -51,6 +51,8 @@ class SparseCore final : public GaussianCore {
   [[nodiscard]] double inner(const LatentPoint& a, const LatentPoint& b) const override;
   [[nodiscard]] double slope(const LatentPoint& from, const LatentPoint& to,
                              const Vector& site_gradient) const override;
+  [[nodiscard]] ParameterGradient prior_gradient(const LatentPoint& at, const RowMarginals& rows,
+                                                 const Vector& implicit = {}) const override;
   [[nodiscard]] RoundingError rounding_error(const LatentPoint& at) override;
   [[nodiscard]] std::unique_ptr<PosteriorLaw> law(const LatentPoint& at) const override;
 
@@ -69,6 +71,8 @@ class SparseCore final : public GaussianCore {
   [[nodiscard]] HeldDirections hold_with(const SparseCholesky& factor) const;
   /// Q x.
   [[nodiscard]] Vector prior_times(const Vector& x) const;
+  /// The sum over the columns x of x'Q x, of a field's weights alone.
+  [[nodiscard]] double prior_squares(const Matrix& x, const FieldPart& part) const;
   /// A^-1 b within the constraints.
   [[nodiscard]] Vector solve(const Vector& b) const;
   [[nodiscard]] const std::vector<double>& selected() const;
@@ -76,8 +80,7 @@ class SparseCore final : public GaussianCore {
   KnownPrecision prior_;
   double prior_log_determinant_ = 0.0;
   std::shared_ptr<const RowPairs> pairs_;
-  double ground_ = 0.0;                // What is added to the grounds of held directions.
-  std::vector<double> prior_entries_;  // Q on the pattern, grounds included.
+  std::vector<double> prior_entries_;  // Q on the pattern, with what is added to the grounds of held directions.
   std::vector<double> entries_;        // A on the pattern.
   std::shared_ptr<SparseGaussian> gaussian_;
   Vector unheld_;  // Variances of the rows before anything is held.

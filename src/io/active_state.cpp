@@ -1,9 +1,8 @@
-#include "base/input_file.hpp"
 #include "gaussmith/active.hpp"
 #include "io/checksum.hpp"
 #include "io/json_reading.hpp"
 #include "io/problem_file_parts.hpp"
-#include "io/text.hpp"
+#include "io/sealed_text.hpp"
 #include "model/sparse_entries.hpp"
 
 #include <fmt/format.h>
@@ -16,9 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view state_family = "gaussmith-active/";
-constexpr std::string_view state_format = "gaussmith-active/1";
-constexpr std::size_t max_state_bytes = std::size_t{4} << 30;
+constexpr SealedFormat active_format{"gaussmith-active/", "gaussmith-active/1", "a state of active learning"};
 constexpr Index largest_index = std::numeric_limits<int>::max();
 
 template <class Value>
@@ -43,37 +40,6 @@ std::string prior_text(const ActivePrior& prior) {
   return fmt::format("laplace with scale {}", std::get<LaplaceWeights>(prior).scale);
 }
 
-std::string method_text(const Method& method) {
-  std::string out(name_of(method));
-  for (const auto& [name, value] : options_of(method)) out += fmt::format(" {}={}", name, value);
-  return out;
-}
-
-std::string_view checked_state(std::string_view text, std::string_view file) {
-  if (!text.starts_with(state_family))
-    throw InvalidFile(fmt::format("{}: not a state of active learning; it would start with {}", file, state_format));
-  const std::size_t end = text.find('\n');
-  const std::string_view header = text.substr(0, end);
-  if (!header.starts_with(fmt::format("{} ", state_format)))
-    throw InvalidFile(fmt::format("{}: starts with {}; this version reads {}", file,
-                                  in_quotes(header.substr(0, header.find(' '))), state_format));
-  const std::string_view payload = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
-  if (header != fmt::format("{} {} {}", state_format, checksum_hex(payload), payload.size()))
-    throw InvalidFile(fmt::format("{}: the checksum does not match; the state was cut off, changed or damaged", file));
-  return payload;
-}
-
-void check_identity(const JsonNode& node, const ActiveIdentity& identity) {
-  for (const auto& [name, value] : identity) {
-    const std::string found = node.has(name) ? node.at(name).text() : "not stated";
-    if (found != value)
-      throw InvalidFile(
-          fmt::format("{}: the state of another run: {} is {} there and {} here; take another state file, "
-                      "or the data and options it was made with",
-                      node.file(), name, found, value));
-  }
-}
-
 }  // namespace
 
 ActiveIdentity active_identity(const ActiveOptions& options, std::uint64_t seed, const Table& pool, const Table* test) {
@@ -91,7 +57,7 @@ ActiveIdentity active_identity(const ActiveOptions& options, std::uint64_t seed,
 
 std::string format_active_state(const ActiveState& state, const ActiveIdentity& identity) {
   Json out;
-  for (const auto& [name, value] : identity) out["run"][name] = value;
+  out["run"] = identity_json(identity);
   out["selected"] = state.selected;
   out["labels"] = state.labels;
   out["precision"] = vector_json(state.sites.precision);
@@ -101,13 +67,12 @@ std::string format_active_state(const ActiveState& state, const ActiveIdentity& 
     out["curve"].push_back({point.labels, point.test_error, point.test_log_loss, point.seconds});
   out["unconverged"] = state.unconverged;
   out["seconds"] = {state.seconds, state.fit_seconds, state.score_seconds};
-  const std::string payload = out.dump() + "\n";
-  return fmt::format("{} {} {}\n", state_format, checksum_hex(payload), payload.size()) + payload;
+  return seal(active_format, out.dump() + "\n");
 }
 
 ActiveState parse_active_state(std::string_view text, std::string_view name, const ActiveIdentity& identity) {
   const std::string file(name);
-  const nlohmann::json document = parse_json(checked_state(text, file), file);
+  const nlohmann::json document = parse_json(unseal(active_format, text, file), file);
   const JsonNode root(document, file);
   root.expect_fields({"run", "selected", "labels", "precision", "shift", "curve", "unconverged", "seconds"});
   check_identity(root.at("run"), identity);
@@ -134,9 +99,7 @@ ActiveState parse_active_state(std::string_view text, std::string_view name, con
 }
 
 ActiveState load_active_state(const std::filesystem::path& path, const ActiveIdentity& identity) {
-  const std::string start = first_bytes(path, state_family.size());
-  if (!start.empty() && start != state_family) (void)checked_state(start, path.string());
-  return parse_active_state(read_text_file(path, max_state_bytes), path.string(), identity);
+  return parse_active_state(read_sealed(active_format, path), path.string(), identity);
 }
 
 }  // namespace gaussmith

@@ -431,8 +431,8 @@ FeatureCoding make_feature_coding(const Table& table, const FeatureOptions& opti
     }
   }
   if (coding.dimension() == 0) {
-    throw InvalidFile(
-        fmt::format("{}: no feature is left; every column ({}) is text with one level", table.source, listed(chosen)));
+    throw InvalidFile(fmt::format("{}: no feature is left; every column ({}) is text with one level",
+                                  table.name_in_messages(), listed(chosen)));
   }
   return coding;
 }

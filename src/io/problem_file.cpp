@@ -2,6 +2,7 @@
 #include "gaussmith/files.hpp"
 #include "io/json_reading.hpp"
 #include "io/problem_file_latents.hpp"
+#include "io/problem_file_network.hpp"
 #include "io/problem_file_parts.hpp"
 #include "io/text.hpp"
 #include "model/prior.hpp"
@@ -44,19 +45,32 @@ std::vector<SiteArgumentInfo> written_arguments(const LikelihoodInfo& info) {
   return is_of_labels(info) ? std::vector<SiteArgumentInfo>() : info.arguments;
 }
 
-Sites read_block(const JsonNode& node, Index rows, Index latents) {
+/// Who reads sites: rows of a model with so many latents, or of a network, which does not know its noise variance.
+struct SitesOf {
+  Index latents = 1;
+  bool network = false;
+};
+
+Sites read_block(const JsonNode& node, Index rows, const SitesOf& of) {
   const LikelihoodInfo& info = read_likelihood(node);
   SiteArguments arguments;
   if (is_of_labels(info)) {
-    if (latents < 2) {
+    if (of.latents < 2) {
       node.fail(fmt::format("{} needs one latent function a class; prior.latents must say how many, 2 or more",
                             info.traits.name));
     }
-    arguments["classes"] = one(static_cast<double>(latents));
+    arguments["classes"] = one(static_cast<double>(of.latents));
   }
   for (const auto& argument : written_arguments(info)) {
     const auto given = node.find(argument.name);
     if (!given) {
+      if (of.network && info.traits.gaussian) {
+        arguments[argument.name] = one(argument.starting_value);
+      }
+      continue;
+    }
+    if (argument.kind == ArgumentKind::bound) {
+      arguments[argument.name] = located(node, [&] { return one(PiecewiseBound::parse(given->text()).code()); });
       continue;
     }
     arguments[argument.name] = given->is_array() ? given->numbers(rows) : given->number_or_numbers();
@@ -65,7 +79,7 @@ Sites read_block(const JsonNode& node, Index rows, Index latents) {
   return located(node, [&] { return observe(info.traits.name, responses, arguments); });
 }
 
-std::vector<Sites> read_sites(const JsonNode& list, Index rows, Index latents) {
+std::vector<Sites> read_sites(const JsonNode& list, Index rows, const SitesOf& of) {
   const std::size_t count = list.array_size();
   if (count == 0) {
     list.fail("expected at least one block of sites");
@@ -75,7 +89,7 @@ std::vector<Sites> read_sites(const JsonNode& list, Index rows, Index latents) {
   std::size_t open = count;
   for (std::size_t b = 0; b < count; ++b) {
     const JsonNode node = list.element(b);
-    std::vector<std::string> fields = {"type", "y"};
+    std::vector<std::string> fields = {"type", "y", "rows"};
     const LikelihoodInfo& info = read_likelihood(node);
     for (const auto& argument : written_arguments(info)) {
       fields.push_back(argument.name);
@@ -86,12 +100,20 @@ std::vector<Sites> read_sites(const JsonNode& list, Index rows, Index latents) {
     }
     const JsonNode y = node.at("y");
     sizes[b] = y.is_array() ? static_cast<Index>(y.array_size()) : written_rows(node);
+    if (const auto stated = node.find("rows")) {
+      const Index size = stated->integer(1, max_declared_size);
+      if (sizes[b] >= 0 && sizes[b] != size) {
+        stated->fail(fmt::format("{}, but y or an argument of the block has {} numbers", size, sizes[b]));
+      }
+      sizes[b] = size;
+    }
     if (sizes[b] >= 0) {
       written += sizes[b];
     } else if (open == count) {
       open = b;
     } else {
-      node.fail(fmt::format("its length is not known: sites[{}] has a single y as well; write y as an array", open));
+      node.fail(fmt::format(
+          "its length is not known: sites[{}] has a single y as well; write y as an array, or give rows", open));
     }
   }
   if (open < count) {
@@ -99,8 +121,8 @@ std::vector<Sites> read_sites(const JsonNode& list, Index rows, Index latents) {
     written += sizes[open];
   }
   if (written != rows) {
-    list.fail(
-        fmt::format("the blocks cover {} rows, but the design has {}; y must have one entry a row", written, rows));
+    list.fail(fmt::format("the blocks cover {} rows, but {} {}; y must have one entry a row", written,
+                          of.network ? "the inputs have" : "the design has", rows));
   }
   std::vector<Sites> sites;
   for (std::size_t b = 0; b < count; ++b) {
@@ -108,7 +130,7 @@ std::vector<Sites> read_sites(const JsonNode& list, Index rows, Index latents) {
     if (sizes[b] == 0) {
       node.fail("the block has no rows");
     }
-    sites.push_back(read_block(node, sizes[b], latents));
+    sites.push_back(read_block(node, sizes[b], of));
   }
   return sites;
 }
@@ -188,14 +210,13 @@ void check_responses(const JsonNode& y, const SiteBlock& block, const Prediction
   located(y, [&] { return block.with(*request.responses, arguments); });
 }
 
-PredictionRequest read_prediction(const JsonNode& node, const Model& model) {
-  node.expect_fields({"inputs", "design", "offset", "y", "parameters", "block"});
-  PredictionRequest request;
-  const Index rows = read_points(node, model, request.points);
+/// Everything but where to predict, at so many points.
+void complete_request(const JsonNode& node, const std::vector<Sites>& all, Index rows, Index latents,
+                      PredictionRequest& request) {
   if (const auto offset = node.find("offset")) {
-    request.points.offset = read_offset(*offset, rows, model.latents.count);
+    request.points.offset = read_offset(*offset, rows, latents);
   }
-  const auto blocks = static_cast<Index>(model.sites.size());
+  const auto blocks = static_cast<Index>(all.size());
   const auto block = node.find("block");
   if (block) {
     request.points.block = static_cast<int>(block->integer(0, blocks - 1));
@@ -208,13 +229,51 @@ PredictionRequest read_prediction(const JsonNode& node, const Model& model) {
     }
     request.latent_only = true;
   }
-  const SiteBlock& sites = *model.sites[static_cast<std::size_t>(request.points.block)];
+  const SiteBlock& sites = *all[static_cast<std::size_t>(request.points.block)];
   request.points.arguments = complete_arguments(sites, read_arguments(node, sites, rows));
   if (const auto y = node.find("y")) {
     request.responses = y->numbers(rows);
     check_responses(*y, sites, request);
   }
+}
+
+PredictionRequest read_prediction(const JsonNode& node, const Model& model) {
+  node.expect_fields({"inputs", "design", "offset", "y", "parameters", "block"});
+  PredictionRequest request;
+  const Index rows = read_points(node, model, request.points);
+  complete_request(node, model.sites, rows, model.latents.count, request);
   return request;
+}
+
+/// A network has rows of inputs and one block of sites.
+Problem read_network_problem(const JsonNode& root) {
+  Problem problem;
+  NetworkModel& network = problem.network.emplace();
+  const JsonNode prior = root.at("prior");
+  read_network_prior(prior, network);
+  if (const auto design = root.find("design")) {
+    design->fail("a network sees its inputs alone; leave the design out");
+  }
+  if (const auto weights = root.find("weights")) {
+    weights->fail("rows of a network have no weights");
+  }
+  const Index rows = network.inputs.rows();
+  const std::vector<Sites> sites = read_sites(root.at("sites"), rows, {.network = true});
+  if (sites.size() != 1) {
+    root.at("sites").fail(fmt::format("expected one block, of all rows of the network, found {}", sites.size()));
+  }
+  network.sites = sites.front();
+  if (const auto offset = root.find("offset")) {
+    network.offset = read_offset(*offset, rows, 1);
+  }
+  located(root, [&] { network.validate(); });
+  if (const auto predict = root.find("predict")) {
+    predict->expect_fields({"inputs", "offset", "y", "parameters"});
+    PredictionRequest& request = problem.prediction.emplace();
+    request.points.inputs = predict->at("inputs").matrix(network.inputs.cols());
+    complete_request(*predict, sites, request.points.inputs.rows(), 1, request);
+  }
+  return problem;
 }
 
 }  // namespace
@@ -231,11 +290,15 @@ Problem parse_problem(std::string_view text, std::string_view name) {
     root.at("format").fail(fmt::format("found {}, expected \"{}\"", in_quotes(format), problem_format));
   }
   root.expect_fields({"format", "prior", "design", "offset", "weights", "sites", "predict"});
+  if (is_network_prior(root.at("prior"))) {
+    return read_network_problem(root);
+  }
   Problem problem;
   Model& model = problem.model;
   PriorFields prior = read_prior(root.at("prior"));
   model.prior = std::move(prior.prior);
   model.latents = std::move(prior.latents);
+  problem.selection = prior.selection;
   const Index dimension = dimension_of(model.prior);
   if (dimension == 0) {
     root.at("prior").fail("has dimension 0; expected at least 1");
@@ -247,7 +310,7 @@ Problem parse_problem(std::string_view text, std::string_view name) {
   if (rows == 0) {
     root.at("design").fail("has no rows; expected at least one");
   }
-  model.sites = read_sites(root.at("sites"), rows, model.latents.count);
+  model.sites = read_sites(root.at("sites"), rows, {.latents = model.latents.count});
   if (const auto offset = root.find("offset")) {
     model.offset = read_offset(*offset, rows, model.latents.count);
   }

@@ -100,15 +100,12 @@ void read_kernels(const JsonNode& prior, const JsonNode& list, Index inputs, Lat
 }  // namespace
 
 std::vector<std::string> with_latent_fields(std::vector<std::string> fields) {
-  fields.insert(fields.end(), {"latents", "latent_covariance", "kernels", "inducing"});
+  fields.insert(fields.end(), {"latents", "latent_covariance", "kernels"});
   return fields;
 }
 
 Latents read_latents(const JsonNode& prior, Index inputs) {
   Latents latents;
-  if (const auto inducing = prior.find("inducing")) {
-    inducing->fail("sparse approximations are not available yet; leave it out");
-  }
   if (const auto count = prior.find("latents")) {
     latents.count = count->integer(1, max_latents);
   }

@@ -1,12 +1,18 @@
 #include "io/problem_file_parts.hpp"
 
+#include "gaussmith/operators.hpp"
+#include "io/problem_file_inducing.hpp"
 #include "io/problem_file_kernel.hpp"
 #include "io/problem_file_latents.hpp"
 #include "io/text.hpp"
+#include "measurement/operator_entries.hpp"
 #include "model/sparse_entries.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <optional>
 #include <utility>
 
 namespace gaussmith {
@@ -65,7 +71,7 @@ GaussianProcess read_process(const JsonNode& node) {
 }
 
 PriorFields read_functions(const JsonNode& node) {
-  node.expect_fields(with_latent_fields({"type", "inputs", "kernel", "mean"}));
+  node.expect_fields(with_latent_fields({"type", "inputs", "kernel", "mean", "inducing"}));
   GaussianProcess process;
   process.inputs = read_inputs(node);
   const Latents latents = read_latents(node, process.inputs.cols());
@@ -75,7 +81,11 @@ PriorFields read_functions(const JsonNode& node) {
   if (const auto mean = node.find("mean"); mean && latents.mean.size() == 0) {
     process.mean = mean->number();
   }
-  return {process, latents};
+  PriorFields fields{std::move(process), latents};
+  if (const auto inducing = node.find("inducing")) {
+    read_inducing(*inducing, fields);
+  }
+  return fields;
 }
 
 RandomEffects read_random_effects(const JsonNode& node) {
@@ -88,8 +98,79 @@ RandomEffects read_random_effects(const JsonNode& node) {
   return term;
 }
 
+SparsePrecision read_precision(const JsonNode& node) {
+  node.expect_fields({"type", "mean", "precision"});
+  const JsonNode matrix = node.at("precision");
+  matrix.expect_fields({"shape", "triplets"});
+  SparsePrecision prior;
+  prior.precision = matrix.sparse();
+  prior.mean = read_mean(node, prior.precision.rows());
+  return prior;
+}
+
+constexpr std::array field_kinds = {FieldKind::rw1, FieldKind::rw2, FieldKind::besag};
+
+/// The field of that type, nothing for another type.
+std::optional<IntrinsicField> read_intrinsic(const JsonNode& node, const std::string& type) {
+  const auto* kind = std::find_if(field_kinds.begin(), field_kinds.end(),
+                                  [&](FieldKind each) { return type == type_of(IntrinsicField{each}); });
+  if (kind == field_kinds.end()) {
+    return {};
+  }
+  IntrinsicField prior;
+  prior.kind = *kind;
+  if (prior.kind == FieldKind::besag) {
+    node.expect_fields({"type", "dim", "edges", "precision", "scaled", "scale"});
+    const JsonNode edges = node.at("edges");
+    for (std::size_t e = 0; e < edges.array_size(); ++e) {
+      const JsonNode edge = edges.element(e);
+      if (edge.array_size() != 2) {
+        edge.fail("expected a pair of nodes [i, j]");
+      }
+      prior.edges.emplace_back(edge.element(0).integer(0, max_declared_size),
+                               edge.element(1).integer(0, max_declared_size));
+    }
+  } else {
+    node.expect_fields({"type", "dim", "precision", "locations", "cyclic", "scaled", "scale"});
+    if (const auto locations = node.find("locations")) {
+      prior.locations = locations->numbers();
+    }
+    if (const auto cyclic = node.find("cyclic")) {
+      prior.cyclic = cyclic->boolean();
+    }
+  }
+  prior.dimension = node.at("dim").integer(1, max_declared_size);
+  prior.precision = node.at("precision").number();
+  const auto factors = node.find("scale");
+  if (factors) {
+    prior.scale = factors->numbers();
+  }
+  if (const auto by_variance = node.find("scaled"); by_variance && by_variance->boolean()) {
+    if (factors) {
+      node.fail("scaled finds the factors that scale gives; keep one");
+    }
+    try {
+      prior = scaled(std::move(prior));
+    } catch (const InvalidModel& error) {
+      node.fail(error.what());
+    }
+  }
+  return prior;
+}
+
+MarkovField read_part(const JsonNode& node) {
+  const std::string type = node.at("type").text();
+  if (type == "precision") {
+    return read_precision(node);
+  }
+  if (auto field = read_intrinsic(node, type)) {
+    return std::move(*field);
+  }
+  node.at("type").fail(fmt::format("unknown field {}; accepted: rw1, rw2, besag or precision", in_quotes(type)));
+}
+
 Additive read_additive(const JsonNode& node) {
-  node.expect_fields({"type", "fixed", "random", "process"});
+  node.expect_fields({"type", "fixed", "random", "fields", "process"});
   Additive prior;
   if (const auto fixed = node.find("fixed")) {
     fixed->expect_fields({"mean", "sd", "scaled", "scale"});
@@ -109,6 +190,11 @@ Additive read_additive(const JsonNode& node) {
       prior.random.push_back(read_random_effects(random->element(t)));
     }
   }
+  if (const auto fields = node.find("fields")) {
+    for (std::size_t k = 0; k < fields->array_size(); ++k) {
+      prior.fields.push_back(read_part(fields->element(k)));
+    }
+  }
   if (const auto process = node.find("process")) {
     prior.process = read_process(*process);
   }
@@ -119,38 +205,6 @@ void expect_columns(const JsonNode& node, Index found, Index dimension) {
   if (found != dimension) {
     node.fail(fmt::format("has {} columns, but the prior has dimension {}", found, dimension));
   }
-}
-
-Prior read_precision(const JsonNode& node) {
-  node.expect_fields({"type", "mean", "precision"});
-  const JsonNode matrix = node.at("precision");
-  matrix.expect_fields({"shape", "triplets"});
-  SparsePrecision prior;
-  prior.precision = matrix.sparse();
-  prior.mean = read_mean(node, prior.precision.rows());
-  return prior;
-}
-
-Prior read_field(const JsonNode& node, FieldKind kind) {
-  IntrinsicField prior;
-  prior.kind = kind;
-  if (kind == FieldKind::besag) {
-    node.expect_fields({"type", "dim", "edges", "precision"});
-    const JsonNode edges = node.at("edges");
-    for (std::size_t e = 0; e < edges.array_size(); ++e) {
-      const JsonNode edge = edges.element(e);
-      if (edge.array_size() != 2) {
-        edge.fail("expected a pair of nodes [i, j]");
-      }
-      prior.edges.emplace_back(edge.element(0).integer(0, max_declared_size),
-                               edge.element(1).integer(0, max_declared_size));
-    }
-  } else {
-    node.expect_fields({"type", "dim", "precision"});
-  }
-  prior.dimension = node.at("dim").integer(1, max_declared_size);
-  prior.precision = node.at("precision").number();
-  return prior;
 }
 
 }  // namespace
@@ -179,17 +233,86 @@ PriorFields read_prior(const JsonNode& node) {
   if (type == "precision") {
     return {read_precision(node)};
   }
-  for (const FieldKind kind : {FieldKind::rw1, FieldKind::rw2, FieldKind::besag}) {
-    if (type == type_of(IntrinsicField{kind})) {
-      return {read_field(node, kind)};
-    }
+  if (auto field = read_intrinsic(node, type)) {
+    return {std::move(*field)};
   }
   const std::string accepted = "isotropic, diagonal, dense, precision, rw1, rw2, besag, gp, additive or none";
   node.at("type").fail(fmt::format("unknown prior {}; accepted: {}", in_quotes(type), accepted));
 }
 
+namespace {
+
+/// Entries come from products with unit vectors: a second for this many pixels.
+constexpr Index most_pixels = 1 << 14;
+constexpr Index most_stacked_rows = 1 << 20;
+
+/// Ready operators, as sparse rows: differences and wavelets of an image of as many pixels as there are weights.
+std::optional<Design> read_image_rows(const JsonNode& node, const std::string& type, Index dimension) {
+  if (type != "differences" && type != "wavelets") {
+    return {};
+  }
+  const bool waves = type == "wavelets";
+  node.expect_fields(waves ? std::vector<std::string>{"type", "height", "width", "levels"}
+                           : std::vector<std::string>{"type", "height", "width"});
+  const Grid grid{.height = node.has("height") ? node.at("height").integer(1, most_pixels) : 1,
+                  .width = node.at("width").integer(1, most_pixels)};
+  expect_columns(node, grid.size(), dimension);
+  if (grid.size() > most_pixels) {
+    node.fail(fmt::format("{} pixels; up to {} are accepted", grid.size(), most_pixels));
+  }
+  try {
+    return with_few_entries(waves ? wavelets(grid, static_cast<int>(node.at("levels").integer(1, 30)))
+                                  : finite_differences(grid));
+  } catch (const InvalidModel& error) {
+    node.fail(error.what());
+  }
+}
+
+/// The rows of several designs, one below the other.
+Design read_stacked(const JsonNode& node, Index dimension) {
+  node.expect_fields({"type", "parts"});
+  const JsonNode parts = node.at("parts");
+  if (parts.array_size() == 0) {
+    parts.fail("expected at least one design");
+  }
+  std::vector<Eigen::Triplet<double>> entries;
+  Index rows = 0;
+  for (std::size_t k = 0; k < parts.array_size(); ++k) {
+    const Design part = read_design(parts.element(k), dimension).sized(dimension);
+    if (rows + part.rows() > most_stacked_rows) {
+      parts.fail(fmt::format("more than {} rows", most_stacked_rows));
+    }
+    const DesignEntries stored = part.entries();
+    for (Index i = 0; i < part.rows(); ++i) {
+      if (stored.identity) {
+        entries.emplace_back(rows + i, i, 1.0);
+      } else if (stored.dense != nullptr) {
+        for (Index j = 0; j < dimension; ++j) {
+          entries.emplace_back(rows + i, j, (*stored.dense)(i, j));
+        }
+      } else {
+        for (SparseMatrix::InnerIterator entry(*stored.sparse, i); entry; ++entry) {
+          entries.emplace_back(rows + i, entry.col(), entry.value());
+        }
+      }
+    }
+    rows += part.rows();
+  }
+  SparseMatrix out(rows, dimension);
+  out.setFromTriplets(entries.begin(), entries.end());
+  return {std::move(out)};
+}
+
+}  // namespace
+
 Design read_design(const JsonNode& node, Index dimension) {
   const std::string type = node.at("type").text();
+  if (auto image = read_image_rows(node, type, dimension)) {
+    return std::move(*image);
+  }
+  if (type == "stacked") {
+    return read_stacked(node, dimension);
+  }
   if (type == "identity") {
     node.expect_fields({"type"});
     return Identity{};
@@ -208,7 +331,8 @@ Design read_design(const JsonNode& node, Index dimension) {
     expect_columns(node, matrix.cols(), dimension);
     return matrix;
   }
-  node.at("type").fail(fmt::format("unknown design {}; accepted: identity, dense or sparse", in_quotes(type)));
+  node.at("type").fail(fmt::format(
+      "unknown design {}; accepted: identity, dense, sparse, differences, wavelets or stacked", in_quotes(type)));
 }
 
 const LikelihoodInfo& read_likelihood(const JsonNode& block) {
@@ -274,7 +398,12 @@ nlohmann::ordered_json prior_json(const Prior& prior, const Latents& latents) {
       return {{"type", "dense"}, {"mean", vector_json(p.mean)}, {"covariance", matrix_json(p.covariance)}};
     }
     Json operator()(const GaussianProcess& p) const {
-      return {{"type", "gp"}, {"inputs", matrix_json(p.inputs)}, {"kernel", kernel_json(*p.kernel)}, {"mean", p.mean}};
+      Json out = {
+          {"type", "gp"}, {"inputs", matrix_json(p.inputs)}, {"kernel", kernel_json(*p.kernel)}, {"mean", p.mean}};
+      if (p.inducing) {
+        out["inducing"] = inducing_json(*p.inducing);
+      }
+      return out;
     }
     Json operator()(const NoGaussian& p) const { return {{"type", "none"}, {"dim", p.dimension}}; }
     Json operator()(const Additive& p) const {
@@ -294,6 +423,12 @@ nlohmann::ordered_json prior_json(const Prior& prior, const Latents& latents) {
         }
         out["random"].push_back(std::move(entry));
       }
+      if (!p.fields.empty()) {
+        out["fields"] = Json::array();
+        for (const MarkovField& field : p.fields) {
+          out["fields"].push_back(std::visit(*this, field));
+        }
+      }
       if (p.process) {
         out["process"] = (*this)(*p.process);
       }
@@ -311,6 +446,15 @@ nlohmann::ordered_json prior_json(const Prior& prior, const Latents& latents) {
         for (const auto& [i, j] : p.edges) {
           out["edges"].push_back({i, j});
         }
+      }
+      if (p.locations.size() > 0) {
+        out["locations"] = vector_json(p.locations);
+      }
+      if (p.cyclic) {
+        out["cyclic"] = true;
+      }
+      if (p.scale.size() > 0) {
+        out["scale"] = vector_json(p.scale);
       }
       return out;
     }

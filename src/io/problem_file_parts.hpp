@@ -6,6 +6,7 @@
 #include "model/prior.hpp"
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 namespace gaussmith {
 
@@ -13,6 +14,7 @@ namespace gaussmith {
 struct PriorFields {
   Prior prior;
   Latents latents = {};
+  std::optional<InducingSelection> selection = {};  ///< Inducing sites to be chosen.
 };
 [[nodiscard]] PriorFields read_prior(const JsonNode& node);
 /// Several functions must share the mean of all weights but for a constant each (InvalidModel).

@@ -63,14 +63,15 @@ Json bounds_json(const ClassBounds& bounds) {
           {"theorem10", number(bounds.theorem10)}};
 }
 
-Json joint_json(const Json& prediction, const Vector& responses) {
+Json joint_json(const Json& prediction, const Vector& responses, const std::optional<double>& evidence_gap) {
   double lower = 0.0;
   for (std::size_t t = 0; t < static_cast<std::size_t>(responses.size()); ++t) {
     lower +=
         prediction["log_density_lower"][t][static_cast<std::size_t>(responses(static_cast<Index>(t)))].get<double>();
   }
-  // How far the evidence lies below the truth is known to those who have the truth.
-  return {{"sum_lower", lower}, {"evidence_gap", Json()}, {"lower", Json()}};
+  return {{"sum_lower", lower},
+          {"evidence_gap", evidence_gap ? Json(*evidence_gap) : Json()},
+          {"lower", evidence_gap ? Json(lower + *evidence_gap) : Json()}};
 }
 
 }  // namespace gaussmith

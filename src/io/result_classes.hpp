@@ -26,7 +26,9 @@ void put_classes(const Prediction& prediction, const ResultContent& content, boo
 /// `bounds`: what lies below the evidence beside what the method kl gives; null where there is no such bound.
 [[nodiscard]] nlohmann::ordered_json bounds_json(const ClassBounds& bounds);
 
-/// `joint`: the log predictive density of all responses together, from below, as far as it is known.
-[[nodiscard]] nlohmann::ordered_json joint_json(const nlohmann::ordered_json& prediction, const Vector& responses);
+/// `joint`: the log predictive density of all responses together, from below, as far as it is known; `evidence_gap` is
+/// the method's log evidence less the true one.
+[[nodiscard]] nlohmann::ordered_json joint_json(const nlohmann::ordered_json& prediction, const Vector& responses,
+                                                const std::optional<double>& evidence_gap);
 
 }  // namespace gaussmith

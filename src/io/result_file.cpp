@@ -1,7 +1,10 @@
 #include "gaussmith/files.hpp"
 #include "gaussmith/version.hpp"
+#include "io/problem_file_inducing.hpp"
 #include "io/result_classes.hpp"
+#include "io/result_network.hpp"
 #include "io/result_scores.hpp"
+#include "io/result_trust.hpp"
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -85,7 +88,8 @@ Json prediction(const Prediction& predicted, const ResultContent& content, bool 
   out["mean"] = number_array(predicted.response_mean());
   out["variance"] = number_array(predicted.response_variance());
   if (const Vector probability = predicted.response_probability(); probability.size() > 0) {
-    out["probability"] = number_array(probability);
+    out["probability"] =
+        number_array(content.probability_of_one != nullptr ? *content.probability_of_one : probability);
   }
   if (request.responses) {
     out["log_density"] = number_array(predicted.log_density(*request.responses));
@@ -153,10 +157,24 @@ Json random_effects(const std::vector<GroupEffects>& groups) {
   return out;
 }
 
+Json field_values(const std::vector<FieldEffects>& fields) {
+  Json out = Json::array();
+  for (const FieldEffects& field : fields) {
+    out.push_back({{"term", field.term},
+                   {"column", field.column},
+                   {"precision", field.precision},
+                   {"nodes", field.nodes},
+                   {"mean", number_array(field.values.mean)},
+                   {"variance", number_array(field.values.variance)}});
+  }
+  return out;
+}
+
 /// Which fields of the result are averages over the points; the others are those of the fit at the mode.
 Json averaged_fields(const Json& result, bool left_out) {
   Json out = Json::array();
-  for (const char* name : {"weights", "latent", "prediction", "coefficients", "random", "leave_one_out", "training"}) {
+  for (const char* name :
+       {"weights", "latent", "prediction", "coefficients", "random", "fields", "leave_one_out", "training"}) {
     if (result.contains(name) && (left_out || std::string_view(name) != "leave_one_out")) {
       out.push_back(name);
     }
@@ -197,6 +215,14 @@ Json integration(const Integrated& integrated, bool one_block) {
   return out;
 }
 
+Json diagnostics_json(const SamplingDiagnostics& diagnostics) {
+  const auto number = [](const std::optional<double>& value) { return value ? Json(*value) : Json(); };
+  return {{"rhat", number(diagnostics.rhat)},
+          {"bulk_ess", number(diagnostics.bulk_ess)},
+          {"tail_ess", number(diagnostics.tail_ess)},
+          {"pareto_k", number(diagnostics.pareto_k)}};
+}
+
 /// One line a field: a result stays readable although its arrays are long.
 std::string write_fields(const Json& fields) {
   std::string text = "{";
@@ -209,7 +235,107 @@ std::string write_fields(const Json& fields) {
   return text + "\n}\n";
 }
 
+/// Sites as they were given or chosen, with their scores; inputs that are no rows, or have moved.
+Json result_inducing_json(const Inducing& inducing, const ChosenInducing* chosen) {
+  Json out = inducing_json(inducing);
+  if (chosen == nullptr) {
+    return out;
+  }
+  if (!inducing.learn) {
+    out.erase("inputs");
+  }
+  out["sites"] = Json::array();
+  for (const auto& [row, latent] : chosen->sites) {
+    out["sites"].push_back({row, latent});
+  }
+  if (!chosen->scores.empty()) {
+    out["scores"] = chosen->scores;
+  }
+  return out;
+}
+
+/// Given, or measured by the card's draws where these have an upper limit.
+std::optional<double> true_log_evidence(const ResultContent& content) {
+  if (content.true_log_evidence) {
+    return content.true_log_evidence;
+  }
+  const TrustCard* card = content.trust;
+  return card != nullptr && card->check && card->evidence_upper ? std::optional(card->check->log_evidence)
+                                                                : std::nullopt;
+}
+
+Json numerics(const Report& report) {
+  return {{"jitter", report.jittered},       {"clipped", report.clipped},
+          {"skipped", report.skipped},       {"negative_precisions", report.negative_precisions},
+          {"mean_error", report.mean_error}, {"variance_error", report.variance_error}};
+}
+
+/// Warnings of the run, then those of the content.
+std::vector<std::string> all_warnings(const Report& report, const ResultContent& content) {
+  std::vector<std::string> warnings = report.warnings;
+  warnings.insert(warnings.end(), content.warnings.begin(), content.warnings.end());
+  return warnings;
+}
+
+/// Notes on the data, then those of the run.
+void put_notes(const Report& report, const ResultContent& content, Json& out) {
+  std::vector<std::string> notes = content.notes;
+  notes.insert(notes.end(), report.notes.begin(), report.notes.end());
+  if (!notes.empty()) {
+    out["notes"] = notes;
+  }
+}
+
+std::string not_converged(const Report& report) { return "inference did not converge: " + report.message; }
+
 }  // namespace
+
+std::string result_json(const NetworkPosterior& posterior, const ResultContent& content) {
+  const Report& report = posterior.report();
+  const bool usable = report.status != Status::numerical_failure;
+  std::vector<std::string> warnings = all_warnings(report, content);
+  if (!report.converged()) {
+    warnings.push_back(not_converged(report));
+  }
+  Json out;
+  out["format"] = "gaussmith-result/1";
+  out["method"] = "ep";
+  out["version"] = std::string(version);
+  out["log_evidence"] = posterior.log_evidence().value;
+  out["evidence_kind"] = std::string(to_string(posterior.log_evidence().kind));
+  out["converged"] = report.converged();
+  out["iterations"] = report.iterations;
+  out["seconds"] = content.seconds.value_or(report.seconds);
+  out["latent"] = usable ? moments(posterior.latent(), 1) : Json();
+  out["network"] = usable ? network_summary_json(posterior) : Json();
+  if (content.prediction != nullptr) {
+    out["prediction"] =
+        usable ? prediction(posterior.predict(content.prediction->points), content, false, warnings) : Json();
+  }
+  if (!content.coefficients.empty()) {
+    out["coefficients"] = coefficients(content.coefficients);
+  }
+  out["warnings"] = warnings;
+  out["log_evidence_error"] = posterior.log_evidence().numerical_error;
+  out["message"] = report.message;
+  out["residual"] = report.residual;
+  out["tolerance"] = report.tolerance;
+  out["options"] = Json::object();
+  for (const auto& [name, value] : options_of(posterior.method())) {
+    out["options"][name] = value;
+  }
+  out["core"] = report.core;
+  out["numerics"] = numerics(report);
+  if (content.leave_one_out && usable) {
+    out["leave_one_out"] = leave_one_out_json(posterior.leave_one_out(), 1);
+  }
+  if (content.training != nullptr) {
+    out["training"] = training_json(*content.training);
+  }
+  put_event_counts({posterior.model().sites}, out);
+  put_notes(report, content, out);
+  return write_fields(out);
+}
 
 std::string result_json(const Posterior& posterior, const ResultContent& content) {
   const Report& report = posterior.report();
@@ -224,8 +350,7 @@ std::string result_json(const Posterior& posterior, const ResultContent& content
   const bool labels = posterior.model().sites.front()->traits().response == ResponseKind::label;
   const bool learned = content.learning == nullptr || content.learning->status == Status::converged;
 
-  std::vector<std::string> warnings = report.warnings;
-  warnings.insert(warnings.end(), content.warnings.begin(), content.warnings.end());
+  std::vector<std::string> warnings = all_warnings(report, content);
   if (content.learning != nullptr) {
     warnings.insert(warnings.end(), content.learning->warnings.begin(), content.learning->warnings.end());
   }
@@ -233,7 +358,7 @@ std::string result_json(const Posterior& posterior, const ResultContent& content
     warnings.insert(warnings.end(), integrated->report.warnings.begin(), integrated->report.warnings.end());
   }
   if (!report.converged()) {
-    warnings.push_back("inference did not converge: " + report.message);
+    warnings.push_back(not_converged(report));
   }
 
   Json out;
@@ -244,6 +369,8 @@ std::string result_json(const Posterior& posterior, const ResultContent& content
   out["evidence_kind"] = std::string(to_string(posterior.log_evidence().kind));
   if (posterior.log_evidence().standard_error) {
     out["log_evidence_se"] = *posterior.log_evidence().standard_error;
+  } else if (is_sampler(posterior.method())) {
+    out["log_evidence_se"] = nullptr;
   }
   if (labels) {
     out["classes"] = class_names(content.classes, latents);
@@ -269,6 +396,9 @@ std::string result_json(const Posterior& posterior, const ResultContent& content
   if (usable && has_class_bounds(posterior)) {
     out["bounds"] = bounds_json(class_bounds(posterior, goal_of_bounds(content.probability)));
   }
+  if (const GaussianProcess* process = process_of(posterior.model().prior); process != nullptr && process->inducing) {
+    out["inducing"] = result_inducing_json(*process->inducing, content.inducing);
+  }
   out["parameters"] = parameters(all, one_block);
   out["gradient"] = usable ? gradient(posterior, all, one_block) : Json();
   if (content.prediction != nullptr) {
@@ -278,7 +408,11 @@ std::string result_json(const Posterior& posterior, const ResultContent& content
                 : prediction(integrated != nullptr ? integrated->predict(points) : posterior.predict(points), content,
                              kl, warnings);
     if (usable && labels && kl && content.prediction->responses) {
-      out["joint"] = joint_json(out["prediction"], *content.prediction->responses);
+      std::optional<double> gap;
+      if (const std::optional<double> truth = true_log_evidence(content); truth && std::isfinite(*truth)) {
+        gap = posterior.log_evidence().value - *truth;
+      }
+      out["joint"] = joint_json(out["prediction"], *content.prediction->responses, gap);
     }
   }
   if (!content.coefficients.empty()) {
@@ -287,20 +421,45 @@ std::string result_json(const Posterior& posterior, const ResultContent& content
   if (!content.groups.empty()) {
     out["random"] = random_effects(content.groups);
   }
+  if (!content.fields.empty()) {
+    out["fields"] = field_values(content.fields);
+  }
   out["warnings"] = warnings;
   out["log_evidence_error"] = posterior.log_evidence().numerical_error;
   out["gradient_error"] = posterior.gradient_error();
   out["message"] = report.message;
   out["residual"] = report.residual;
   out["tolerance"] = report.tolerance;
+  if (const auto& scales = posterior.scales(); scales && usable) {
+    out["scales"] = {{"shape", number_array(first_rows(scales->shape, content.data_rows))},
+                     {"rate", number_array(first_rows(scales->rate, content.data_rows))},
+                     {"mean_precision", number_array(first_rows(scales->mean_precision, content.data_rows))}};
+  }
+  if (kl) {
+    out["duality_gap"] = report.duality_gap ? Json(*report.duality_gap) : Json();
+    out["duality_gap_rows"] = Json::array();
+    for (const auto& [row, gap] : report.duality_gap_rows) {
+      out["duality_gap_rows"].push_back({{"row", row}, {"gap", gap}});
+    }
+  }
   out["options"] = Json::object();
   for (const auto& [name, value] : options_of(posterior.method())) {
     out["options"][name] = value;
   }
+  if (report.diagnostics) {
+    out["diagnostics"] = diagnostics_json(*report.diagnostics);
+  }
   out["core"] = report.core;
-  out["numerics"] = {{"jitter", report.jittered},       {"clipped", report.clipped},
-                     {"skipped", report.skipped},       {"negative_precisions", report.negative_precisions},
-                     {"mean_error", report.mean_error}, {"variance_error", report.variance_error}};
+  out["numerics"] = numerics(report);
+  if (usable && latents == 1) {
+    out["checks"] = checks_json(quick_checks(posterior));
+  }
+  if (content.trust != nullptr) {
+    out["trust"] = trust_json(*content.trust, report, content.data_rows);
+  }
+  if (content.marginals != nullptr) {
+    out["marginals"] = marginals_json(*content.marginals);
+  }
   if (content.leave_one_out && usable) {
     const LeaveOneOut left_out =
         integrated != nullptr && integrated->left_out ? *integrated->left_out : posterior.leave_one_out();
@@ -311,7 +470,7 @@ std::string result_json(const Posterior& posterior, const ResultContent& content
   if (content.training != nullptr) {
     out["training"] = training_json(*content.training);
   }
-  put_event_counts(posterior.model(), out);
+  put_event_counts(posterior.model().sites, out);
   if (content.learning != nullptr) {
     out["learning"] = learning(*content.learning, one_block);
   }
@@ -320,11 +479,7 @@ std::string result_json(const Posterior& posterior, const ResultContent& content
     out["integration"]["averaged"] = averaged_fields(out, integrated->left_out.has_value());
     out["integration"]["at_mode"] = {"log_evidence", "evidence_kind", "parameters", "gradient"};
   }
-  std::vector<std::string> notes = content.notes;
-  notes.insert(notes.end(), report.notes.begin(), report.notes.end());
-  if (!notes.empty()) {
-    out["notes"] = notes;
-  }
+  put_notes(report, content, out);
   return write_fields(out);
 }
 

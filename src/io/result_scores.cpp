@@ -50,8 +50,8 @@ Json leave_one_out_json(const LeaveOneOut& left_out, Index latents) {
           {"total_se", optional_number(total.standard_error)}};
 }
 
-void put_event_counts(const Model& model, Json& out) {
-  const EventCounts counts = count_events(model.sites);
+void put_event_counts(const std::vector<Sites>& sites, Json& out) {
+  const EventCounts counts = count_events(sites);
   if (counts.events + counts.censored > 0) {
     out["events"] = counts.events;
     out["censored"] = counts.censored;

@@ -17,6 +17,6 @@ namespace gaussmith {
 [[nodiscard]] nlohmann::ordered_json leave_one_out_json(const LeaveOneOut& left_out, Index latents);
 
 /// Adds `events` and `censored`, the numbers of rows, where a block of sites knows censoring.
-void put_event_counts(const Model& model, nlohmann::ordered_json& out);
+void put_event_counts(const std::vector<Sites>& sites, nlohmann::ordered_json& out);
 
 }  // namespace gaussmith

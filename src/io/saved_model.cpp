@@ -6,12 +6,16 @@
 #include "io/problem_file_kernel.hpp"
 #include "io/problem_file_latents.hpp"
 #include "io/problem_file_parts.hpp"
+#include "io/result_trust.hpp"
+#include "io/saved_network.hpp"
+#include "io/saved_parts.hpp"
 #include "io/text.hpp"
 #include "model/prior.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -28,33 +32,10 @@ using Json = nlohmann::ordered_json;
 constexpr std::string_view model_family = "gaussmith-model/";
 constexpr std::string_view model_format = "gaussmith-model/1";
 constexpr std::size_t max_model_bytes = std::size_t{4} << 30;
+/// The share of entries from which on a covariance root is written as rows.
+constexpr double triplets_pay = 0.3;
 
 // --- Writing ---
-
-void require_finite(const Vector& values, const char* what) {
-  if (!values.allFinite()) {
-    throw InvalidModel(fmt::format("the fitted {} is not finite; such a model cannot be saved", what));
-  }
-}
-
-/// What a file names is made by the catalogues: sites made from functions, even under a known name, are something else.
-bool is_catalogued(const SiteBlock& block) {
-  const LikelihoodInfo* info = find_likelihood(block.traits().name);
-  if (info == nullptr) {
-    return false;
-  }
-  SiteArguments arguments;
-  for (const SiteParameter& parameter : block.parameters()) {
-    arguments[parameter.name] = one(parameter.values[0]);
-  }
-  try {
-    const Sites made = observe(info->traits.name, one(placeholder_response(info->traits.response)), arguments);
-    const SiteBlock& known = *made;
-    return typeid(known) == typeid(block);
-  } catch (const InvalidInput&) {
-    return false;
-  }
-}
 
 bool same_kinds(const Kernel& a, const Kernel& b) {
   const auto a_terms = a.terms();
@@ -79,6 +60,8 @@ std::pair<Index, Index> feature_counts(const SavedModel& model) {
   Index given = coding.features.dimension() + (coding.intercept ? 1 : 0);
   for (const FixedTerm& term : coding.fixed) given += term.width();
   for (const GroupCoding& group : coding.groups) given += static_cast<Index>(group.levels.size()) * group.effects();
+  for (const FieldCoding& field : coding.fields) given += field.size();
+  if (model.network) return {given, model.network->input_count};
   Index expected = process != nullptr ? process->inputs.cols() : dimension_of(model.fitted.prior);
   if (process != nullptr) expected += weights_beside_process(model.fitted.prior);
   return {given, expected};
@@ -90,7 +73,11 @@ bool terms_fit(const SavedModel& model) {
   Index fixed = 0;
   for (const FixedTerm& term : coding.fixed) fixed += term.width();
   if (coding.centres.size() != 0 && coding.centres.size() != fixed) return false;
+  if (model.network)
+    return coding.fixed.empty() && coding.groups.empty() && coding.fields.empty() && !coding.intercept &&
+           coding.constant == 0.0;
   const auto* prior = std::get_if<Additive>(&model.fitted.prior);
+  if (prior == nullptr && !coding.fields.empty()) return false;
   if (std::holds_alternative<NoGaussian>(model.fitted.prior)) return coding.groups.empty();
   // Several latents take the priors of fixed effects as they are.
   if (prior == nullptr) return coding.groups.empty() && (coding.fixed.empty() || model.fitted.latents.count > 1);
@@ -99,6 +86,11 @@ bool terms_fit(const SavedModel& model) {
     if (prior->random[t].levels != static_cast<Index>(coding.groups[t].levels.size()) ||
         prior->random[t].effects() != coding.groups[t].effects())
       return false;
+  if (prior->fields.size() != coding.fields.size()) return false;
+  for (std::size_t k = 0; k < coding.fields.size(); ++k) {
+    const auto* field = std::get_if<IntrinsicField>(&prior->fields[k]);
+    if (field == nullptr || field->dimension != coding.fields[k].size()) return false;
+  }
   return true;
 }
 
@@ -130,16 +122,10 @@ std::vector<KernelHandle> kernels_of(const FittedGaussian& fitted) {
 
 /// Refuses now what parse_saved_model would refuse when the fit is long gone.
 void require_loadable(const SavedModel& model) {
-  if (model.fitted.sites.empty()) {
+  if (model.fitted.sites.empty() && !model.network) {
     throw InvalidModel("a model without sites cannot be saved");
   }
-  for (const Sites& block : model.fitted.sites) {
-    if (!is_catalogued(*block)) {
-      throw InvalidModel(
-          fmt::format("likelihood {}: only those of the catalogue can be saved, not sites made from functions",
-                      in_quotes(block->traits().name)));
-    }
-  }
+  for (const Sites& block : model.fitted.sites) require_catalogued(*block);
   for (const KernelHandle& kernel : kernels_of(model.fitted)) {
     if (!is_catalogued(*kernel, process_of(model.fitted.prior)->inputs.cols())) {
       throw InvalidModel(fmt::format("kernel {}: only those of the catalogue can be saved", in_quotes(kernel->name())));
@@ -161,25 +147,6 @@ void require_loadable(const SavedModel& model) {
           fmt::format("coding.argument_columns: no likelihood has an argument {}", in_quotes(given.first)));
     }
   }
-}
-
-/// Rows of the lower triangle, each one entry longer than the last.
-Json lower_json(const Matrix& factor) {
-  Json out = Json::array();
-  for (Index i = 0; i < factor.rows(); ++i) {
-    out.push_back(vector_json(factor.row(i).head(i + 1)));
-  }
-  return out;
-}
-
-Json block_json(const SiteBlock& block, const std::vector<std::string>& row_arguments) {
-  Json out;
-  out["type"] = block.traits().name;
-  for (const SiteParameter& parameter : block.parameters()) {
-    out[parameter.name] = parameter.values[0];
-  }
-  out["row_arguments"] = row_arguments;
-  return out;
 }
 
 Json column_json(const FeatureColumn& column) {
@@ -261,6 +228,18 @@ void put_terms(const TableCoding& coding, Json& out) {
                                {"levels", group.levels}});
     }
   }
+  if (!coding.fields.empty()) {
+    out["fields"] = Json::array();
+    for (const FieldCoding& field : coding.fields) {
+      Json entry = {{"term", field.term}, {"column", field.column}};
+      if (field.nodes.empty()) {
+        entry["places"] = vector_json(field.places);
+      } else {
+        entry["nodes"] = field.nodes;
+      }
+      out["fields"].push_back(std::move(entry));
+    }
+  }
   if (coding.constant != 0.0) {
     out["constant"] = coding.constant;
   }
@@ -300,12 +279,26 @@ void put_root_form(const FittedGaussian& fitted, Json& out) {
   require_finite(fitted.covariance.complement.reshaped(), "posterior covariance");
   out["form"] = "root";
   out["coordinates"] = vector_json(fitted.coordinates);
-  out["root"] = design_json(fitted.covariance.root);
+  const SparseMatrix& root = fitted.covariance.root;
+  // Triplets of a full matrix take ten times the memory of its rows.
+  const double cells = static_cast<double>(root.rows()) * static_cast<double>(root.cols());
+  const bool full = static_cast<double>(root.nonZeros()) > triplets_pay * cells;
+  out["root"] = full ? design_json(Matrix(root)) : design_json(root);
   if (fitted.covariance.complement.size() > 0) {
     out["complement"] = design_json(fitted.covariance.complement);
     out["scale"] = fitted.covariance.scale;
   }
   out["whitened"] = fitted.covariance.whitened;
+}
+
+/// Draws, a column each.
+void put_draws_form(const FittedGaussian& fitted, Json& out) {
+  require_finite(fitted.draws.reshaped(), "posterior draws");
+  out["form"] = "draws";
+  out["draws"] = Json::array();
+  for (Index s = 0; s < fitted.draws.cols(); ++s) {
+    out["draws"].push_back(vector_json(fitted.draws.col(s)));
+  }
 }
 
 /// Whether a fitted Gaussian of this form holds the training rows.
@@ -329,7 +322,24 @@ void put_form_of_rows(const FittedGaussian& fitted, bool with_design, Json& out)
   out[sparse ? "coordinates" : "dual"] = vector_json(mean);
 }
 
+/// Inducing variables: which of the prior's inputs count, in what order, and q of their whitened values.
+void put_inducing_form(const FittedGaussian& fitted, Json& out) {
+  require_finite(fitted.noise, "noise of the inducing variables");
+  put_precision_form(fitted, out);
+  out["form"] = "inducing";
+  out["pivots"] = fitted.pivots;
+  out["noise"] = vector_json(fitted.noise);
+}
+
 void put_form(const FittedGaussian& fitted, bool with_design, Json& out) {
+  if (fitted.form == CoreForm::inducing) {
+    put_inducing_form(fitted, out);
+    return;
+  }
+  if (fitted.form == CoreForm::draws) {
+    put_draws_form(fitted, out);
+    return;
+  }
   if (fitted.form == CoreForm::precision) {
     put_precision_form(fitted, out);
   } else if (fitted.form == CoreForm::root) {
@@ -369,58 +379,32 @@ Json integration_json(const SavedModel& model) {
 
 // --- Reading ---
 
-void read_block(const JsonNode& node, FittedGaussian& fitted) {
-  const LikelihoodInfo& info = read_likelihood(node);
-  std::vector<std::string> names;
-  for (const auto& argument : info.arguments) {
-    names.push_back(argument.name);
+SavedTrust read_trust(const JsonNode& node) {
+  node.expect_fields({"verdict", "reasons", "advice"});
+  SavedTrust trust;
+  const std::string verdict = node.at("verdict").text();
+  const std::array all{Verdict::trust, Verdict::caution, Verdict::do_not_trust};
+  const auto* found = std::find_if(all.begin(), all.end(), [&](Verdict one) { return to_string(one) == verdict; });
+  if (found == all.end()) {
+    node.at("verdict").fail(fmt::format("expected trust, caution or do-not-trust, found \"{}\"", verdict));
   }
-  std::vector<std::string> fields = names;
-  fields.insert(fields.begin(), {"type", "row_arguments"});
-  node.expect_fields(fields);
-  SiteArguments arguments;
-  for (const std::string& name : names) {
-    if (const auto given = node.find(name)) {
-      const bool classes = info.traits.response == ResponseKind::label;
-      arguments[name] = one(classes ? static_cast<double>(given->integer(2, max_latents)) : given->number());
-    }
-  }
-  std::vector<std::string> by_row = node.at("row_arguments").texts();
-  for (const std::string& name : by_row) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) {
-      node.at("row_arguments").fail(fmt::format("the likelihood has no argument {}", in_quotes(name)));
-    }
-  }
-  try {
-    // Saved blocks keep no data, only their likelihood.
-    fitted.sites.push_back(observe(info.traits.name, one(placeholder_response(info.traits.response)), arguments));
-  } catch (const InvalidModel& error) {
-    node.fail(error.what());
-  }
-  fitted.row_arguments.push_back(std::move(by_row));
-}
-
-Matrix read_lower(const JsonNode& node) {
-  const auto size = static_cast<Index>(node.array_size());
-  Matrix factor = Matrix::Zero(size, size);
-  for (Index i = 0; i < size; ++i) {
-    const JsonNode row = node.element(static_cast<std::size_t>(i));
-    factor.row(i).head(i + 1) = row.numbers(i + 1);
-    if (!(factor(i, i) > 0.0)) {
-      row.fail(fmt::format("expected a positive diagonal, found {}", factor(i, i)));
-    }
-  }
-  return factor;
+  trust.verdict = *found;
+  trust.reasons = node.at("reasons").texts();
+  trust.advice = node.at("advice").text();
+  return trust;
 }
 
 /// V = S'S + scale^2 (I - P'P): the root S is sparse, the complement P dense.
 CovarianceRoot read_covariance_root(const JsonNode& root, Index size) {
   CovarianceRoot covariance;
-  const Design sparse = read_design(root.at("root"), size);
-  if (sparse.entries().sparse == nullptr) {
-    root.at("root").fail("expected a sparse matrix");
+  const Design given = read_design(root.at("root"), size);
+  if (given.entries().sparse != nullptr) {
+    covariance.root = *given.entries().sparse;
+  } else if (given.entries().dense != nullptr) {
+    covariance.root = given.entries().dense->sparseView();
+  } else {
+    root.at("root").fail("expected a sparse or dense matrix");
   }
-  covariance.root = *sparse.entries().sparse;
   if (const auto complement = root.find("complement")) {
     const Design dense = read_design(*complement, size);
     if (dense.entries().dense == nullptr) {
@@ -454,6 +438,44 @@ void check_prior(const JsonNode& node, const Prior& prior, const Latents& latent
   }
 }
 
+void read_inducing_variables(const JsonNode& root, Index dimension, FittedGaussian& fitted) {
+  if (!std::holds_alternative<GaussianProcess>(fitted.prior)) {
+    root.at("form").fail("inducing variables belong to a gp prior");
+  }
+  const JsonNode pivots = root.at("pivots");
+  const Index latents = fitted.latents.count;
+  // Of several latents: all at each pivot, or pivots times the latents plus the latent.
+  const bool shared = static_cast<Index>(pivots.array_size()) * latents == fitted.coordinates.size();
+  std::set<Index> seen;
+  for (std::size_t i = 0; i < pivots.array_size(); ++i) {
+    fitted.pivots.push_back(pivots.element(i).integer(0, dimension * (shared ? 1 : latents) - 1));
+    if (!seen.insert(fitted.pivots.back()).second) {
+      pivots.element(i).fail(fmt::format("{} stands there before; each may stand once", fitted.pivots.back()));
+    }
+  }
+  const auto rank = static_cast<Index>(fitted.pivots.size());
+  if (!shared && rank != fitted.coordinates.size()) {
+    pivots.fail(fmt::format("expected {} numbers, one for each coordinate, found {}", fitted.coordinates.size(), rank));
+  }
+  fitted.noise = root.at("noise").numbers(rank);
+  if (rank > 0 && fitted.noise.minCoeff() < 0.0) {
+    root.at("noise").fail("expected variances, 0 or more");
+  }
+}
+
+void read_draws(const JsonNode& root, FittedGaussian& fitted) {
+  fitted.form = CoreForm::draws;
+  const Index dimension = dimension_of(fitted.prior);
+  const JsonNode draws = root.at("draws");
+  if (draws.array_size() == 0) {
+    draws.fail("expected at least one draw");
+  }
+  fitted.draws.resize(dimension * fitted.latents.count, static_cast<Index>(draws.array_size()));
+  for (Index s = 0; s < fitted.draws.cols(); ++s) {
+    fitted.draws.col(s) = draws.element(static_cast<std::size_t>(s)).numbers(fitted.draws.rows());
+  }
+}
+
 /// The Gaussian itself; rows without a design of their own have the given one.
 void read_form(const JsonNode& root, const Design* design, FittedGaussian& fitted) {
   const Index dimension = dimension_of(fitted.prior);
@@ -478,15 +500,21 @@ void read_form(const JsonNode& root, const Design* design, FittedGaussian& fitte
     } else {
       fitted.dual = root.at("dual").numbers(rows * latents);
     }
-  } else if (fitted.latents.count > 1) {
-    form.fail("several latents a row have the form \"covariance\"");
-  } else if (form.text() == "precision") {
-    fitted.form = CoreForm::precision;
+  } else if (form.text() == "draws") {
+    read_draws(root, fitted);
+  } else if (fitted.latents.count > 1 && form.text() != "inducing") {
+    form.fail("several latents a row have the form \"covariance\", \"inducing\" or \"draws\"");
+  } else if (form.text() == "precision" || form.text() == "inducing") {
+    fitted.form = form.text() == "precision" ? CoreForm::precision : CoreForm::inducing;
     fitted.coordinates = root.at("coordinates").numbers();
     fitted.factor = read_lower(root.at("factor"));
-    if (fitted.coordinates.size() != fitted.factor.rows() || fitted.factor.rows() > dimension) {
+    const Index most = dimension * fitted.latents.count;
+    if (fitted.coordinates.size() != fitted.factor.rows() || fitted.factor.rows() > most) {
       root.at("factor").fail(fmt::format("has {} rows for {} coordinates and dimension {}", fitted.factor.rows(),
-                                         fitted.coordinates.size(), dimension));
+                                         fitted.coordinates.size(), most));
+    }
+    if (fitted.form == CoreForm::inducing) {
+      read_inducing_variables(root, dimension, fitted);
     }
   } else if (form.text() == "root") {
     fitted.form = CoreForm::root;
@@ -496,7 +524,7 @@ void read_form(const JsonNode& root, const Design* design, FittedGaussian& fitte
       root.at("coordinates").fail(fmt::format("has {} numbers for dimension {}", fitted.coordinates.size(), dimension));
     }
   } else {
-    form.fail("expected \"covariance\", \"precision\", \"sparse\" or \"root\"");
+    form.fail("expected \"covariance\", \"precision\", \"sparse\", \"root\", \"inducing\" or \"draws\"");
   }
 }
 
@@ -508,7 +536,9 @@ FittedGaussian read_fitted(const JsonNode& root) {
   check_prior(root.at("prior"), fitted.prior, fitted.latents);
   const JsonNode blocks = root.at("sites");
   for (std::size_t b = 0; b < blocks.array_size(); ++b) {
-    read_block(blocks.element(b), fitted);
+    SavedBlock block = read_saved_block(blocks.element(b));
+    fitted.sites.push_back(std::move(block.likelihood));
+    fitted.row_arguments.push_back(std::move(block.row_arguments));
   }
   if (fitted.sites.empty()) {
     blocks.fail("expected at least one block of sites");
@@ -519,7 +549,7 @@ FittedGaussian read_fitted(const JsonNode& root) {
 
 WeightedGaussian read_point(const JsonNode& node, const FittedGaussian& shared) {
   node.expect_fields({"weight", "parameters", "form", "design", "precision", "star", "dual", "coordinates", "factor",
-                      "root", "complement", "scale", "whitened"});
+                      "root", "complement", "scale", "whitened", "pivots", "noise"});
   WeightedGaussian point;
   point.weight = node.at("weight").number();
   if (!(point.weight > 0.0)) {
@@ -645,6 +675,25 @@ GroupCoding read_group(const JsonNode& node) {
   return group;
 }
 
+FieldCoding read_field_coding(const JsonNode& node) {
+  node.expect_fields({"term", "column", "nodes", "places"});
+  FieldCoding field{.term = node.at("term").text(), .column = node.at("column").text()};
+  if (const auto nodes = node.find("nodes")) {
+    field.nodes = nodes->texts();
+  } else {
+    field.places = node.at("places").numbers();
+    for (Index j = 0; j + 1 < field.places.size(); ++j) {
+      if (!(field.places(j) < field.places(j + 1))) {
+        node.at("places").fail("expected numbers that ascend");
+      }
+    }
+  }
+  if (field.size() == 0) {
+    node.fail("expected at least one node");
+  }
+  return field;
+}
+
 void read_terms(const JsonNode& root, TableCoding& coding) {
   if (const auto fixed = root.find("fixed")) {
     for (std::size_t t = 0; t < fixed->array_size(); ++t) {
@@ -663,6 +712,11 @@ void read_terms(const JsonNode& root, TableCoding& coding) {
   if (const auto groups = root.find("groups")) {
     for (std::size_t t = 0; t < groups->array_size(); ++t) {
       coding.groups.push_back(read_group(groups->element(t)));
+    }
+  }
+  if (const auto fields = root.find("fields")) {
+    for (std::size_t k = 0; k < fields->array_size(); ++k) {
+      coding.fields.push_back(read_field_coding(fields->element(k)));
     }
   }
   if (const auto constant = root.find("constant")) {
@@ -788,13 +842,24 @@ std::string format_saved_model(const SavedModel& model) {
   out["log_evidence"] = model.log_evidence.value;
   out["evidence_kind"] = std::string(to_string(model.log_evidence.kind));
   out["converged"] = model.converged;
+  if (model.trust) {
+    out["trust"] = saved_trust_json(*model.trust);
+  }
   put_coding(model.coding, out);
-  put_fitted(model.fitted, out);
+  if (model.network) {
+    out["network"] = network_json(*model.network);
+  } else {
+    put_fitted(model.fitted, out);
+  }
   if (!model.integration.empty()) {
     out["integration"] = integration_json(model);
   }
-  const std::string payload = out.dump() + "\n";
-  std::string text = fmt::format("{} {} {}\n", model_format, checksum_hex(payload), payload.size()) + payload;
+  std::string payload = out.dump();
+  payload += '\n';
+  out = Json();  // Numbers as JSON take twice the memory of their text.
+  std::string text = fmt::format("{} {} {}\n", model_format, checksum_hex(payload), payload.size());
+  text.reserve(text.size() + payload.size());
+  text += payload;
   if (text.size() > max_model_bytes) {
     throw InvalidModel(
         fmt::format("the saved model would have {} bytes; {} is the most that is read", text.size(), max_model_bytes));
@@ -811,6 +876,7 @@ SavedModel parse_saved_model(std::string_view text, std::string_view name) {
                       "log_evidence",
                       "evidence_kind",
                       "converged",
+                      "trust",
                       "training_rows",
                       "features",
                       "target",
@@ -830,13 +896,18 @@ SavedModel parse_saved_model(std::string_view text, std::string_view name) {
                       "complement",
                       "scale",
                       "whitened",
+                      "pivots",
+                      "noise",
+                      "draws",
                       "inverted_arguments",
                       "keep",
                       "fixed",
                       "centres",
                       "groups",
+                      "fields",
                       "constant",
-                      "integration"});
+                      "integration",
+                      "network"});
   SavedModel model;
   model.library_version = root.at("library_version").text();
   model.method = root.at("method").text();
@@ -844,8 +915,17 @@ SavedModel parse_saved_model(std::string_view text, std::string_view name) {
   model.log_evidence.value = evidence.json().is_null() ? std::numeric_limits<double>::quiet_NaN() : evidence.number();
   model.log_evidence.kind = read_evidence_kind(root.at("evidence_kind"));
   model.converged = root.at("converged").boolean();
+  if (const auto trust = root.find("trust")) {
+    model.trust = read_trust(*trust);
+  }
   model.coding = read_coding(root);
-  model.fitted = read_fitted(root);
+  if (const auto network = root.find("network")) {
+    for (const char* other : {"sites", "prior", "form", "integration"})
+      if (const auto given = root.find(other)) given->fail("a network stands alone");
+    model.network = read_network(*network);
+  } else {
+    model.fitted = read_fitted(root);
+  }
   if (const auto points = root.find("integration")) {
     for (std::size_t k = 0; k < points->array_size(); ++k) {
       model.integration.push_back(read_point(points->element(k), model.fitted));

@@ -112,11 +112,11 @@ const Column* Table::find(std::string_view name) const {
 }
 
 const Column& Table::column(std::string_view name) const {
-  if (is_sparse) {
+  const Column* const found = find(name);
+  if (found == nullptr && is_sparse && columns.empty()) {
     throw InvalidFile(fmt::format("{} is LIBSVM text, which has no column names; there is no column {}",
                                   name_in_messages(), in_quotes(name)));
   }
-  const Column* const found = find(name);
   if (found == nullptr) {
     const std::vector<std::string> names = column_names(*this);
     throw InvalidFile(fmt::format("{} has no column {}{}; its columns are {}", name_in_messages(), in_quotes(name),
@@ -216,7 +216,7 @@ CompleteRows complete_rows(Table table, const std::vector<std::string>& columns,
     } else if (first_column == nullptr) {
       first_dropped = row;
       first_column = *hole;
-      if (!drop_missing) check_no_missing(table, *first_column);
+      if (!drop_missing || table.is_sparse) check_no_missing(table, *first_column);
     }
   }
   const Index total = table.rows();

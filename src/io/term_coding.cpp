@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <unordered_map>
 
 namespace gaussmith {
@@ -40,6 +41,20 @@ std::string joined_cell(const std::vector<const Column*>& columns, Index row) {
     text += part_of_level(*column, row);
   }
   return text;
+}
+
+/// The place of a value among those of a random walk, up to rounding; -1 where there is none.
+Index nearest_place(const Vector& places, double value) {
+  constexpr double rounding = 1e-6;  // Of the distance to the next one.
+  const double* begin = places.data();
+  const double* end = begin + places.size();
+  const auto after = static_cast<Index>(std::lower_bound(begin, end, value) - begin);
+  for (const Index at : {after, after - 1}) {
+    if (at < 0 || at >= places.size()) continue;
+    const double step = at + 1 < places.size() ? places(at + 1) - places(at) : places(at) - places(at - 1);
+    if (std::abs(places(at) - value) <= rounding * step) return at;
+  }
+  return -1;
 }
 
 std::vector<const Column*> columns_of(const Table& table, const std::vector<std::string>& names) {
@@ -106,6 +121,37 @@ Matrix GroupCoding::multipliers(const Table& table) const {
   Matrix out(table.rows(), effects());
   if (intercept) out.col(0).setOnes();
   if (!slope.empty()) out.col(effects() - 1) = number_column(table, slope);
+  return out;
+}
+
+std::vector<std::string> FieldCoding::names() const {
+  std::vector<std::string> names = nodes;
+  if (nodes.empty())
+    for (const double place : places) names.push_back(number_text(place));
+  return names;
+}
+
+std::vector<Index> FieldCoding::rows(const Table& table) const {
+  const Column& cells = table.column(column);
+  std::vector<Index> out(static_cast<std::size_t>(table.rows()), -1);
+  const LevelLookup lookup(nodes);
+  for (Index row = 0; row < table.rows(); ++row) {
+    Index& node = out[static_cast<std::size_t>(row)];
+    if (cells.is_missing(row))
+      throw InvalidFile(
+          fmt::format("{}: no node of {}, the cell of {} is missing", table.where(row), term, in_quotes(column)));
+    if (!nodes.empty()) {
+      if (const auto found = lookup.find(cells, row)) node = static_cast<Index>(*found);
+    } else if (cells.type == ColumnType::numeric) {
+      node = nearest_place(places, cells.numbers(row));
+    }
+    if (node < 0)
+      throw InvalidFile(fmt::format(
+          "{}: {} is no node of {}, which has {}", table.where(row), in_quotes(cell_text(cells, row)), term,
+          nodes.empty()
+              ? fmt::format("{} values from {:.6g} to {:.6g}", places.size(), places(0), places(places.size() - 1))
+              : fmt::format("{} of them ({}, ...)", nodes.size(), in_quotes(nodes.front()))));
+  }
   return out;
 }
 

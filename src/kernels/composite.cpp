@@ -44,6 +44,12 @@ KernelHandle Composite::with_parameters(ConstSpan values) const {
   return rebuild(std::move(changed));
 }
 
+std::string_view Composite::without_input_gradient() const {
+  for (const auto& term : terms_)
+    if (const std::string_view rough = term->without_input_gradient(); !rough.empty()) return rough;
+  return {};
+}
+
 Vector Composite::joined(const std::function<Vector(std::size_t)>& gradient) const {
   Vector all(parameter_count_);
   Index next = 0;

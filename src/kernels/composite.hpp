@@ -14,6 +14,7 @@ class Composite : public Kernel {
   [[nodiscard]] std::vector<KernelParameter> parameters() const final;
   [[nodiscard]] KernelHandle with_parameters(ConstSpan values) const final;
   [[nodiscard]] std::vector<KernelHandle> terms() const final { return terms_; }
+  [[nodiscard]] std::string_view without_input_gradient() const final;
 
  protected:
   /// Throws InvalidModel without terms or with an empty handle. `family` outlives the kernel.

@@ -18,6 +18,8 @@ class Linear final : public StripKernel {
     out = variance_ * x.rowwise().squaredNorm();
   }
 
+  [[nodiscard]] std::string_view without_input_gradient() const override { return {}; }
+
  private:
   [[nodiscard]] FillStrip filler(const Matrix& x, const Matrix& z) const override {
     return [&x, points = Matrix(variance_ * z.transpose())](Index column, Index first, Span out) {
@@ -30,6 +32,14 @@ class Linear final : public StripKernel {
               const Span products = column_head(strip.scratch, 0, strip.weights.size());
               inner_products(x, strip.first, column_view(points, strip.column), 0.0, products);
               gradient[0] += weighted_sum(strip.weights, products);
+            }};
+  }
+
+  [[nodiscard]] PointContraction point_contraction(const Matrix& x, const Matrix& /*z*/) const override {
+    return {0, [this, &x](const WeightedStrip& strip, Span gradient) {
+              for (std::size_t c = 0; c < gradient.size(); ++c)
+                gradient[c] += variance_ * weighted_sum(strip.weights,
+                                                        {&x(strip.first, static_cast<Index>(c)), strip.weights.size()});
             }};
   }
 

@@ -22,7 +22,7 @@ void derivatives(double /*shape*/, ConstSpan squares, Span out, Span slope, Span
   for (std::size_t i = 0; i < out.size(); ++i) slope[i] = slope[i] < 0.0 ? out[i] / (2.0 * slope[i]) : 0.0;
 }
 
-constexpr Profile profile{correlation, derivatives};
+constexpr Profile profile{correlation, derivatives, false};
 
 }  // namespace
 

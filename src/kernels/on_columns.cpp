@@ -42,6 +42,15 @@ class OnColumns final : public Kernel {
     return inner_->contract(chosen(x), chosen(z), weights, threads);
   }
 
+  [[nodiscard]] std::string_view without_input_gradient() const override { return inner_->without_input_gradient(); }
+  [[nodiscard]] Matrix input_gradient(const Matrix& x, const Matrix& z, const Matrix& weights,
+                                      int threads) const override {
+    const Matrix of_chosen = inner_->input_gradient(chosen(x), chosen(z), weights, threads);
+    Matrix out = Matrix::Zero(z.rows(), z.cols());
+    for (std::size_t c = 0; c < columns_.size(); ++c) out.col(columns_[c]) += of_chosen.col(static_cast<Index>(c));
+    return out;
+  }
+
   [[nodiscard]] std::vector<KernelParameter> parameters() const override { return inner_->parameters(); }
   [[nodiscard]] KernelHandle with_parameters(ConstSpan values) const override {
     return on_columns(inner_->with_parameters(values), columns_);

@@ -101,4 +101,18 @@ Vector sum_symmetric(const Matrix& weights, int threads, Index parameters, Index
                     });
 }
 
+Matrix sum_by_column(const Matrix& weights, int threads, Index dimension, Index scratch_columns,
+                     const AddPointStrip& add) {
+  Matrix sums = Matrix::Zero(dimension, weights.cols());
+  parallel_blocks(weights.cols(), panel_columns, threads, [&](Index begin, Index end) {
+    Matrix scratch(strip_rows, scratch_columns);
+    for (Index j = begin; j < end; ++j)
+      for (Index row = 0; row < weights.rows(); row += strip_rows) {
+        const auto count = static_cast<std::size_t>(std::min(strip_rows, weights.rows() - row));
+        add({j, row, {&weights(row, j), count}, scratch}, {&sums(0, j), static_cast<std::size_t>(dimension)});
+      }
+  });
+  return sums.transpose();
+}
+
 }  // namespace gaussmith

@@ -39,4 +39,11 @@ using AddStrip = std::function<void(const WeightedStrip& strip, Vector& gradient
 [[nodiscard]] Vector sum_symmetric(const Matrix& weights, int threads, Index parameters, Index scratch_columns,
                                    const AddStrip& add);
 
+/// Adds sum_i weights[i] dk(i, column)/d(point of the column) to the gradient of that point.
+using AddPointStrip = std::function<void(const WeightedStrip& strip, Span gradient)>;
+
+/// M x d: the sums over the strips of each column of `weights`.
+[[nodiscard]] Matrix sum_by_column(const Matrix& weights, int threads, Index dimension, Index scratch_columns,
+                                   const AddPointStrip& add);
+
 }  // namespace gaussmith

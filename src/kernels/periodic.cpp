@@ -56,6 +56,8 @@ class Periodic final : public StripKernel {
     out.setConstant(x.rows(), variance_);
   }
 
+  [[nodiscard]] std::string_view without_input_gradient() const override { return {}; }
+
  private:
   /// Columns of scratch beside two for each input column.
   static constexpr Index fixed_columns = 3;
@@ -134,6 +136,29 @@ class Periodic final : public StripKernel {
       gradient[first_parameter(period_index)] += weighted_sum(covariance, turning);
     };
     return {fixed_columns + 2 * x.cols(), std::move(add)};
+  }
+
+  [[nodiscard]] PointContraction point_contraction(const Matrix& x, const Matrix& z) const override {
+    Matrix circles = on_circles(x);
+    Matrix points = points_on_circles(circles, x, z);
+    auto add = [this, circles = std::move(circles), points = std::move(points), inverse = inverse_scales(x.cols())](
+                   const WeightedStrip& strip, Span gradient) {
+      const std::size_t count = strip.weights.size();
+      const Span covariance = column_head(strip.scratch, 0, count);
+      const ConstSpan point = column_view(points, strip.column);
+      squared_distances(circles, strip.first, point, inverse, covariance);
+      scale(-0.5, covariance);
+      batch::exp(covariance, covariance);
+      multiply(strip.weights, covariance, covariance);
+      // d(-2 sin^2(t/2))/dx' = (2 pi/period) sin t, the sine from the points on the circle.
+      for (std::size_t c = 0; c < gradient.size(); ++c) {
+        const auto column = static_cast<Index>(2 * c);
+        const double turn = weighted_sum(covariance, {&circles(strip.first, column + 1), count}) * point[2 * c] -
+                            weighted_sum(covariance, {&circles(strip.first, column), count}) * point[2 * c + 1];
+        gradient[c] += 2.0 * std::numbers::pi / period_ * variance_ * inverse[2 * c] * inverse[2 * c] * turn;
+      }
+    };
+    return {1, std::move(add)};
   }
 
   double variance_;

@@ -51,17 +51,33 @@ class Product final : public Composite {
   [[nodiscard]] Vector contract(const Matrix& x, const Matrix& z, const Matrix& weights, int threads) const override {
     Matrix others, factor;
     return joined([&](std::size_t t) {
-      set_others(t, weights, others, [&](const Kernel& term) -> const Matrix& {
-        term.block(x, z, factor, threads);
-        return factor;
-      });
+      set_other_blocks(t, x, z, weights, threads, others, factor);
       return parts()[t]->contract(x, z, others, threads);
     });
+  }
+
+  [[nodiscard]] Matrix input_gradient(const Matrix& x, const Matrix& z, const Matrix& weights,
+                                      int threads) const override {
+    Matrix others, factor;
+    Matrix out = Matrix::Zero(z.rows(), z.cols());
+    for (std::size_t t = 0; t < parts().size(); ++t) {
+      set_other_blocks(t, x, z, weights, threads, others, factor);
+      out += parts()[t]->input_gradient(x, z, others, threads);
+    }
+    return out;
   }
 
  private:
   [[nodiscard]] KernelHandle rebuild(std::vector<KernelHandle> terms) const override {
     return product(std::move(terms));
+  }
+
+  void set_other_blocks(std::size_t t, const Matrix& x, const Matrix& z, const Matrix& weights, int threads,
+                        Matrix& others, Matrix& factor) const {
+    set_others(t, weights, others, [&](const Kernel& term) -> const Matrix& {
+      term.block(x, z, factor, threads);
+      return factor;
+    });
   }
 
   // Term t sees the weights times all other factors. Those are formed again for each t (two factors: once each), so

@@ -25,6 +25,10 @@ class Stationary final : public StripKernel {
     out.setConstant(x.rows(), variance_);
   }
 
+  [[nodiscard]] std::string_view without_input_gradient() const override {
+    return profile_.smooth ? std::string_view() : name();
+  }
+
  private:
   /// Columns of scratch beside one for each input column.
   static constexpr Index fixed_columns = 4;
@@ -75,6 +79,26 @@ class Stationary final : public StripKernel {
       if (has_shape_) gradient[first_parameter(shape_index)] += variance_ * weighted_sum(strip.weights, shape_slope);
     };
     return {fixed_columns + (ard ? x.cols() : 0), std::move(add)};
+  }
+
+  [[nodiscard]] PointContraction point_contraction(const Matrix& x, const Matrix& z) const override {
+    auto add = [this, &x, points = Matrix(z.transpose()), inverse = inverse_lengthscales(x.cols())](
+                   const WeightedStrip& strip, Span gradient) {
+      const std::size_t count = strip.weights.size();
+      const Span squares = column_head(strip.scratch, 0, count);
+      const Span rho = column_head(strip.scratch, 1, count);
+      const Span slope = column_head(strip.scratch, 2, count);
+      const Span shape_slope = column_head(strip.scratch, 3, has_shape_ ? count : 0);
+      const ConstSpan point = column_view(points, strip.column);
+      squared_distances(x, strip.first, point, inverse, squares);
+      profile_.derivatives(shape_, squares, rho, slope, shape_slope);
+      multiply(strip.weights, slope, slope);
+      // d r^2/d x'_j = -2 (x_j - x'_j)/lengthscale_j^2.
+      for (std::size_t c = 0; c < gradient.size(); ++c)
+        gradient[c] -= 2.0 * variance_ * inverse[c] * inverse[c] *
+                       weighted_differences(slope, {&x(strip.first, static_cast<Index>(c)), count}, point[c]);
+    };
+    return {fixed_columns, std::move(add)};
   }
 
   const Profile& profile_;

@@ -13,6 +13,8 @@ struct Profile {
   void (*correlation)(double shape, ConstSpan squares, Span out);
   /// rho, d rho/d(r^2) (finite; 0 where it is infinite at r = 0) and, if not empty, d rho/d log(shape).
   void (*derivatives)(double shape, ConstSpan squares, Span out, Span slope, Span shape_slope);
+  /// Whether d rho/d(r^2) is finite at r = 0, so that the kernel has derivatives in its inputs.
+  bool smooth = true;
 };
 
 /// The arguments signal_sd and lengthscale of every stationary kernel, and `shape` if it has one.

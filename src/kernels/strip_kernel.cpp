@@ -24,4 +24,11 @@ Vector StripKernel::contract(const Matrix& x, const Matrix& z, const Matrix& wei
   return sum_rectangle(weights, threads, parameter_count(), strips.scratch_columns, strips.add);
 }
 
+Matrix StripKernel::input_gradient(const Matrix& x, const Matrix& z, const Matrix& weights, int threads) const {
+  if (!without_input_gradient().empty()) return NamedKernel::input_gradient(x, z, weights, threads);
+  check_weights(x, z, weights);
+  const PointContraction strips = point_contraction(x, z);
+  return sum_by_column(weights, threads, x.cols(), strips.scratch_columns, strips.add);
+}
+
 }  // namespace gaussmith

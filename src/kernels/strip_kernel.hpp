@@ -13,6 +13,7 @@ class StripKernel : public NamedKernel {
   void gram(const Matrix& x, Matrix& out, int threads) const final;
   [[nodiscard]] Vector contract(const Matrix& x, const Matrix& weights, int threads) const final;
   [[nodiscard]] Vector contract(const Matrix& x, const Matrix& z, const Matrix& weights, int threads) const final;
+  [[nodiscard]] Matrix input_gradient(const Matrix& x, const Matrix& z, const Matrix& weights, int threads) const final;
 
  protected:
   using NamedKernel::NamedKernel;
@@ -27,6 +28,15 @@ class StripKernel : public NamedKernel {
   };
   /// Adds strips of dk(x_i, z_j)/d log(parameter). x and z outlive the result and may be one matrix.
   [[nodiscard]] virtual Contraction contraction(const Matrix& x, const Matrix& z) const = 0;
+
+  /// The same for derivatives in the points z_j, of families that have them.
+  struct PointContraction {
+    Index scratch_columns;
+    AddPointStrip add;
+  };
+  [[nodiscard]] virtual PointContraction point_contraction(const Matrix& /*x*/, const Matrix& /*z*/) const {
+    return {};
+  }
 };
 
 }  // namespace gaussmith

@@ -71,15 +71,15 @@ void add_products(const double* __restrict x, Index stride, Index rows, Index co
 }
 
 GAUSSMITH_VECTORISED
-double dot(const double* a, const double* b, Index count) {
+double dot(const double* a, const double* b, double at, Index count) {
   // Independent partial sums: without them IEEE order would forbid vector additions.
   constexpr Index lanes = 16;
   double partial[lanes] = {};
   Index i = 0;
   for (; i + lanes <= count; i += lanes) {
-    for (Index k = 0; k < lanes; ++k) partial[k] += a[i + k] * b[i + k];
+    for (Index k = 0; k < lanes; ++k) partial[k] += a[i + k] * (b[i + k] - at);
   }
-  for (Index k = 0; i < count; ++i, ++k) partial[k] += a[i] * b[i];
+  for (Index k = 0; i < count; ++i, ++k) partial[k] += a[i] * (b[i] - at);
   for (Index half = lanes / 2; half > 0; half /= 2) {
     for (Index k = 0; k < half; ++k) partial[k] += partial[k + half];
   }
@@ -104,7 +104,11 @@ void inner_products(const Matrix& x, Index first, ConstSpan point, double offset
                products.data());
 }
 
-double weighted_sum(ConstSpan a, ConstSpan b) { return dot(a.data(), b.data(), static_cast<Index>(a.size())); }
+double weighted_sum(ConstSpan a, ConstSpan b) { return dot(a.data(), b.data(), 0.0, static_cast<Index>(a.size())); }
+
+double weighted_differences(ConstSpan a, ConstSpan x, double at) {
+  return dot(a.data(), x.data(), at, static_cast<Index>(a.size()));
+}
 
 void scale(double factor, Span values) {
   for (double& value : values) value *= factor;

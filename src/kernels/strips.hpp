@@ -25,6 +25,9 @@ void inner_products(const Matrix& x, Index first, ConstSpan point, double offset
 /// sum_i a[i] b[i]; the order of summation depends on the length alone.
 [[nodiscard]] double weighted_sum(ConstSpan a, ConstSpan b);
 
+/// sum_i a[i] (x[i] - at).
+[[nodiscard]] double weighted_differences(ConstSpan a, ConstSpan x, double at);
+
 /// values[i] *= factor.
 void scale(double factor, Span values);
 

@@ -45,6 +45,13 @@ class Sum final : public Composite {
     return joined([&](std::size_t t) { return parts()[t]->contract(x, z, weights, threads); });
   }
 
+  [[nodiscard]] Matrix input_gradient(const Matrix& x, const Matrix& z, const Matrix& weights,
+                                      int threads) const override {
+    Matrix out = parts().front()->input_gradient(x, z, weights, threads);
+    for (std::size_t t = 1; t < parts().size(); ++t) out += parts()[t]->input_gradient(x, z, weights, threads);
+    return out;
+  }
+
  private:
   [[nodiscard]] KernelHandle rebuild(std::vector<KernelHandle> terms) const override { return sum(std::move(terms)); }
 };

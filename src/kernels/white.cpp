@@ -38,6 +38,13 @@ class White final : public NamedKernel {
     return Vector::Zero(1);
   }
 
+  [[nodiscard]] std::string_view without_input_gradient() const override { return {}; }
+  [[nodiscard]] Matrix input_gradient(const Matrix& x, const Matrix& z, const Matrix& weights,
+                                      int /*threads*/) const override {
+    check_weights(x, z, weights);
+    return Matrix::Zero(z.rows(), z.cols());
+  }
+
  private:
   double variance_;
 };

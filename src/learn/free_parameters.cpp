@@ -98,7 +98,8 @@ std::vector<FreeParameter> free_parameters(const Model& model, const LearnOption
     if (own == bounds.end()) {
       if (has_unit && p.name.ends_with(".signal_sd")) range.upper = largest_signal;
       // What a difference of neighbours may be depends on how many there are.
-      if (p.name == "prior.precision" && options.default_bounds.upper == Bounds{}.upper)
+      if ((p.name == "prior.precision" || p.name.starts_with("fields[")) &&
+          options.default_bounds.upper == Bounds{}.upper)
         range.upper = largest_field_precision;
       // Units are the user's: there is room below and above any start.
       if (p.scale == ParameterScale::logarithm) {

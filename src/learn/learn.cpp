@@ -345,6 +345,9 @@ Learned only_infer(const Model& model, const Method& method, const Run& run) {
 
 Learned learn(const Model& model, const Method& method, const LearnOptions& options, const Run& run) {
   check_options(options);
+  if (is_sampler(method))
+    throw InvalidOption(fmt::format(
+        "{} has no gradient of the evidence and learns nothing; learn with ep, kl or laplace", name_of(method)));
   model.validate();
   const std::vector<FreeParameter> free = free_parameters(model, options);
   if (free.empty()) return only_infer(model, method, run);

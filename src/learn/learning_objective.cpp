@@ -2,6 +2,7 @@
 
 #include "engines/infer_valid.hpp"
 #include "gaussmith/errors.hpp"
+#include "model/latents.hpp"
 
 #include <fmt/format.h>
 
@@ -26,6 +27,24 @@ LearningObjective::LearningObjective(const Model& model, const Method& method, c
     : model_(model), asked_for_(method), method_(method), run_(run), options_(options), free_(free) {
   run_.progress = [this](const Iteration&) { return ++iterations_ > most_iterations() ? Next::accept : Next::proceed; };
   run_.warm_start = nullptr;
+  set_anchor();
+}
+
+void LearningObjective::set_anchor() {
+  // What somebody holds or has an opinion on is not moved.
+  const auto is_free = [&](const std::string& name) {
+    return std::any_of(free_.begin(), free_.end(),
+                       [&](const FreeParameter& f) { return f.name == name && !f.hyperprior; });
+  };
+  int scales = 0;
+  anchored_ = scale_is_free_ = true;
+  for (const Parameter& p : model_.parameters()) {
+    if (p.name.starts_with("prior.latent_covariance.") && !is_free(p.name)) anchored_ = false;
+    if (p.name != "prior.variance" && !p.name.ends_with("signal_sd")) continue;
+    ++scales;
+    scale_is_free_ = scale_is_free_ && is_free(p.name);
+  }
+  scale_is_free_ = scale_is_free_ && scales > 0;
 }
 
 int LearningObjective::most_iterations() const {
@@ -97,7 +116,8 @@ Evaluation LearningObjective::evaluate(const Posterior& posterior, const Vector&
   Evaluation out{posterior.log_evidence().value, Vector::Zero(places.size()), posterior.log_evidence().numerical_error,
                  posterior.gradient_error()};
   if (out.value < floor_) return out;
-  const auto gradient = posterior.gradient();
+  auto gradient = posterior.gradient();
+  if (anchored_) out.value += latent_anchor(posterior.model().latents, scale_is_free_, gradient);
   for (std::size_t p = 0; p < free_.size(); ++p) {
     const auto i = static_cast<Index>(p);
     out.gradient(i) = gradient.at(free_[p].name);

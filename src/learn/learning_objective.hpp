@@ -13,7 +13,8 @@
 
 namespace gaussmith {
 
-/// Log evidence plus log hyperpriors, as a function of the places of the free parameters on their scales. Remembers the
+/// Log evidence plus log hyperpriors, plus what holds directions of K^c that the evidence does not see and is zero at
+/// the best of equivalent points, as a function of the places of the free parameters on their scales. Remembers the
 /// best posterior seen, so that nothing is inferred twice.
 class LearningObjective {
  public:
@@ -51,6 +52,8 @@ class LearningObjective {
  private:
   [[nodiscard]] std::optional<Posterior> infer_at(const Vector& places);
   [[nodiscard]] Evaluation evaluate(const Posterior& posterior, const Vector& places) const;
+  /// Whether directions that the evidence does not see are held by latent_anchor().
+  void set_anchor();
   [[nodiscard]] bool better(const Posterior& posterior, const Evaluation& evaluation, const Vector& places) const;
   [[nodiscard]] int most_iterations() const;
   std::nullopt_t fail(const std::string& why);
@@ -62,6 +65,7 @@ class LearningObjective {
   const std::vector<FreeParameter>& free_;
   std::optional<Posterior> from_;  ///< The best of this search: where inference starts warm.
   double from_value_ = 0.0;
+  bool anchored_ = false, scale_is_free_ = false;
   std::optional<Posterior> best_;
   Evaluation best_evaluation_{-std::numeric_limits<double>::infinity(), {}};
   Vector best_point_;

@@ -52,6 +52,7 @@ std::optional<Model> row_subset(const Model& model, Index count) {
   const auto* process = std::get_if<GaussianProcess>(&model.prior);
   const auto* additive = std::get_if<Additive>(&model.prior);
   const bool plain = process != nullptr && model.design.is_identity();
+  if (plain && process->inducing && !process->inducing->sites.empty()) return {};  // They are rows of the whole.
   if (!(plain || (additive != nullptr && additive->process)) || model.sites.size() != 1) return {};
   const std::vector<Index> rows = random_subset(model.rows(), count, 0);
   Model part = model;

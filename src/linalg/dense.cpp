@@ -160,7 +160,7 @@ void mirror_lower(Matrix& a) {
 
 double half_log_determinant(const Matrix& lower) { return lower.diagonal().array().log().sum(); }
 
-PivotedCholesky pivoted_cholesky(const Matrix& a) {
+PivotedCholesky pivoted_cholesky(const Matrix& a, double tolerance) {
   const Index n = a.rows();
   // Unit diagonal, so that the rank is judged by correlations and small variances are not taken for rounding.
   const Vector root = a.diagonal().cwiseMax(0.0).cwiseSqrt();
@@ -171,7 +171,7 @@ PivotedCholesky pivoted_cholesky(const Matrix& a) {
   lapack_int rank = 0;
   if (n > 0) {
     prepare_blas();
-    LAPACKE_dpstrf_work(LAPACK_COL_MAJOR, 'L', as_int(n), work.data(), leading(n), pivot.data(), &rank, -1.0,
+    LAPACKE_dpstrf_work(LAPACK_COL_MAJOR, 'L', as_int(n), work.data(), leading(n), pivot.data(), &rank, tolerance,
                         scratch.data());
   }
   PivotedCholesky result;

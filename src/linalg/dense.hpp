@@ -61,6 +61,8 @@ struct PivotedCholesky {
   std::vector<Index> pivots;  ///< Rows of R that form a lower triangle, first `rank` of the pivot order.
   [[nodiscard]] Index rank() const { return factor.cols(); }
 };
-[[nodiscard]] PivotedCholesky pivoted_cholesky(const Matrix& a);
+/// Ends where no pivot is above `tolerance`, of 1 for a row that depends on none before it; below 0: D times the
+/// rounding unit.
+[[nodiscard]] PivotedCholesky pivoted_cholesky(const Matrix& a, double tolerance = -1.0);
 
 }  // namespace gaussmith

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <mutex>
 #include <new>
@@ -19,6 +20,16 @@ extern "C" {
 void omp_set_max_active_levels(int levels);
 int omp_get_max_active_levels(void);
 }
+
+// Where CHOLMOD and its orderings print, under the names that the archives we link have for them
+// (cmake/GaussmithDependencies.cmake). They print nothing unless asked to. They stand beside the calls, so that
+// whatever links these links them, too. NOLINTBEGIN(misc-use-internal-linkage,
+// cppcoreguidelines-avoid-non-const-global-variables): C code names them.
+extern "C" {
+[[gnu::visibility("hidden")]] std::FILE* gaussmith_stdout = stdout;
+[[gnu::visibility("hidden")]] std::FILE* gaussmith_stderr = stderr;
+}
+// NOLINTEND(misc-use-internal-linkage, cppcoreguidelines-avoid-non-const-global-variables)
 
 namespace gaussmith {
 
@@ -80,7 +91,8 @@ cholmod_sparse view_of(const SymmetricPattern& pattern, double* values) {
 
 }  // namespace
 
-SymmetricPattern gram_pattern(const SparseMatrix& a, const SparseMatrix* h) {
+std::optional<SymmetricPattern> small_gram_pattern(const SparseMatrix& a, const SparseMatrix* h, double most) {
+  most = std::min<double>(most, std::numeric_limits<int>::max());
   const auto size = static_cast<int>(a.rows());
   // Columns of H, so that those rows are had that a weight is part of.
   std::vector<int> first(static_cast<std::size_t>(size) + 1, 0);
@@ -113,13 +125,18 @@ SymmetricPattern gram_pattern(const SparseMatrix& a, const SparseMatrix* h) {
     for (SparseMatrix::InnerIterator it(mirrored, j); it; ++it) add(it.col());
     for (int k = first[static_cast<std::size_t>(j)]; k < first[static_cast<std::size_t>(j) + 1]; ++k)
       for (SparseMatrix::InnerIterator it(*h, rows[static_cast<std::size_t>(k)]); it; ++it) add(it.col());
+    if (static_cast<double>(out.row.size() + column.size()) > most) return {};
     std::sort(column.begin(), column.end());
-    if (out.row.size() + column.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
-      throw std::bad_alloc();
     out.row.insert(out.row.end(), column.begin(), column.end());
     out.begin.push_back(static_cast<int>(out.row.size()));
   }
   return out;
+}
+
+SymmetricPattern gram_pattern(const SparseMatrix& a, const SparseMatrix* h) {
+  std::optional<SymmetricPattern> out = small_gram_pattern(a, h, std::numeric_limits<double>::infinity());
+  if (!out) throw std::bad_alloc();
+  return std::move(*out);
 }
 
 SparseCost factor_cost(const SymmetricPattern& pattern) {

@@ -5,6 +5,7 @@
 #include "gaussmith/types.hpp"
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace gaussmith {
@@ -20,6 +21,9 @@ struct SymmetricPattern {
 
 /// The pattern of a + H'H for a symmetric a (both halves or one) and rows H; H may be null.
 [[nodiscard]] SymmetricPattern gram_pattern(const SparseMatrix& a, const SparseMatrix* h);
+/// The same where it has at most `most` entries; nothing as soon as it is seen to have more.
+[[nodiscard]] std::optional<SymmetricPattern> small_gram_pattern(const SparseMatrix& a, const SparseMatrix* h,
+                                                                 double most);
 
 /// What a factorisation of a pattern costs.
 struct SparseCost {

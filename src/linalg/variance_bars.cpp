@@ -9,21 +9,21 @@ namespace {
 
 /// 99 % of a normal distribution lie below. 95 % are claimed; the distance, a tenth of the bar, is for what is
 /// approximate: f and s are estimates themselves, and means of few squares are skew.
-constexpr double normal_quantile = 2.33;
+constexpr double bar_quantile = 2.33;
 /// An error of ten standard errors means that nothing is known.
-constexpr double largest_ratio = 100.0;
+constexpr double largest_bar_ratio = 100.0;
 
 /// The quantile of F(a, b) by cube roots that are about normal (Wilson and Hilferty; Paulson): within 5 % from a = 1,
 /// b = 3 on.
 double f_quantile(double a, double b) {
   const double u = 2.0 / (9.0 * a);
   const double v = 2.0 / (9.0 * b);
-  const double z = normal_quantile;
+  const double z = bar_quantile;
   const double bottom = (1.0 - v) * (1.0 - v) - z * z * v;
-  if (bottom <= 0.0) return largest_ratio;
+  if (bottom <= 0.0) return largest_bar_ratio;
   const double spread = (1.0 - u) * (1.0 - u) * v + (1.0 - v) * (1.0 - v) * u - z * z * u * v;
   const double root = ((1.0 - u) * (1.0 - v) + z * std::sqrt(std::max(0.0, spread))) / bottom;
-  return std::min(largest_ratio, root * root * root);
+  return std::min(largest_bar_ratio, root * root * root);
 }
 
 }  // namespace

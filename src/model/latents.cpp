@@ -227,6 +227,46 @@ void add_latent_gradient(const Latents& latents, const Matrix& weights, Paramete
     for (Index j = 0; j <= i; ++j) gradient[factor_name(i, j)] = of_factor(i, j) * (i == j ? factor(i, i) : 1.0);
 }
 
+double latent_anchor(const Latents& latents, bool scale_is_free, ParameterGradient& gradient) {
+  if (latents.count < 2 || (!has_factor(latents.model) && latents.model != LatentModel::diagonal)) return 0.0;
+  const Index c = latents.count;
+  const auto count = static_cast<double>(c);
+  const Matrix m = inner_matrix(latents);
+  const double trace = m.trace();
+  if (latents.model == LatentModel::diagonal) {
+    const double g = std::log(trace / count);
+    for (Index i = 0; i < c; ++i) gradient[weight_name(i)] -= g * m(i, i) / trace;
+    return -0.5 * g * g;
+  }
+  const Matrix q = contrasts(c);
+  const Vector ones = Vector::Ones(c);
+  const double level = m.sum() / count;  // 1'M1/C.
+  const Vector tilt = q.transpose() * (m * ones) / std::sqrt(count);
+  const Matrix mean = Matrix::Constant(c, c, 1.0 / count);
+  // C Q'M1/sqrt(C)/tr M.
+  const double scale = count / trace;
+  const Vector pull = q * tilt * (scale * scale / std::sqrt(count));
+  Matrix slope = -0.5 * (pull * ones.transpose() + ones * pull.transpose());
+  slope.diagonal().array() += scale * scale * tilt.squaredNorm() / trace;
+  double value = -0.5 * scale * scale * tilt.squaredNorm();
+  if (latents.model == LatentModel::centred || scale_is_free) {
+    const double rest = trace - level;
+    const double g = std::log(level * (count - 1.0) / rest);
+    slope -= g * (mean / level - (Matrix::Identity(c, c) - mean) / rest);
+    value -= 0.5 * g * g;
+  }
+  if (latents.model == LatentModel::full) {
+    const double g = std::log(trace / count);
+    slope.diagonal().array() -= g / trace;
+    value -= 0.5 * g * g;
+  }
+  const Matrix factor = factor_of(latents);
+  const Matrix of_factor = 2.0 * slope * factor;
+  for (Index i = 0; i < c; ++i)
+    for (Index j = 0; j <= i; ++j) gradient[factor_name(i, j)] += of_factor(i, j) * (i == j ? factor(i, i) : 1.0);
+  return value;
+}
+
 Matrix contrasts(Index count) {
   // Column k compares function k + 1 with the mean of those before it.
   Matrix q = Matrix::Zero(count, count - 1);

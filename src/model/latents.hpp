@@ -18,6 +18,14 @@ void validate(const Latents& latents, const Prior& prior);
 /// Puts tr(G dK^c / d parameter) for each parameter of K^c, on the parameter's scale; G symmetric.
 void add_latent_gradient(const Latents& latents, const Matrix& weights, ParameterGradient& gradient);
 
+/// Evidence sees contrasts of the functions alone, so that some directions of K^c and of the scale beside it change
+/// nothing. -1/2 |g|^2 for conditions g that every set of equivalent parameters meets once, at K^c = I and M = I among
+/// others:
+///   full: M1 along 1, 1'M1/C = tr(Q'M Q)/(C - 1), tr M = C;  centred: the first two;  diagonal: tr M = C.
+/// Adds the gradient on the parameters' scale. Without a scale beside K^c that can follow, the second condition of
+/// `full` is left out.
+[[nodiscard]] double latent_anchor(const Latents& latents, bool scale_is_free, ParameterGradient& gradient);
+
 /// Q, C x (C - 1) with orthonormal columns that sum to zero: contrasts of C functions (Helmert's).
 [[nodiscard]] Matrix contrasts(Index count);
 

@@ -17,5 +17,9 @@ void check_field(const IntrinsicField& p);
 [[nodiscard]] double log_determinant_of(const SparseMatrix& q);
 /// Log of the product of the eigenvalues of the field's Q other than zero. A graph costs a sparse factorisation.
 [[nodiscard]] double log_determinant_of(const IntrinsicField& p, const KnownPrecision& known);
+/// Whether a linear trend of the field is free.
+[[nodiscard]] bool has_free_trend(const IntrinsicField& p);
+/// The nodes of each connected part, in the order of their first ones.
+[[nodiscard]] std::vector<std::vector<Index>> parts_of(const IntrinsicField& p);
 
 }  // namespace gaussmith

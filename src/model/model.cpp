@@ -2,6 +2,7 @@
 
 #include "gaussmith/errors.hpp"
 #include "model/check_finite.hpp"
+#include "model/inducing.hpp"
 #include "model/latents.hpp"
 #include "model/operators/adjoint.hpp"
 #include "model/parameter_names.hpp"
@@ -83,6 +84,7 @@ void Model::validate() const {
   gaussmith::validate(prior);
   gaussmith::validate(latents, prior);
   check_design(design, dimension());
+  gaussmith::validate_inducing(*this);
   const Index n = rows();
   if (n == 0) refuse_model("design has no rows; a model needs at least one site");
   if (offset.size() != 0 && offset.size() != n * latents.count)
@@ -109,8 +111,13 @@ void Model::validate() const {
 }
 
 std::vector<Parameter> Model::parameters() const {
-  // Kernels of the functions stand in for the process's own.
-  std::vector<Parameter> all = latents.kernels.empty() ? parameters_of(prior) : std::vector<Parameter>();
+  std::vector<Parameter> all;
+  if (latents.kernels.empty()) {
+    all = parameters_of(prior);
+  } else if (const Inducing* inducing = inducing_of(*this)) {
+    // Kernels of the functions stand in for the process's own; what is left of it are its inducing variables.
+    all = parameters_of(*inducing);
+  }
   for (Parameter& parameter : parameters_of(latents)) all.push_back(std::move(parameter));
   for (std::size_t b = 0; b < sites.size(); ++b)
     for (const SiteParameter& s : sites[b]->parameters())

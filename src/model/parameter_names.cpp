@@ -23,6 +23,9 @@ std::string ParameterNames::resolve(std::string_view name) const {
   std::string full(name);
   if (one_block_ && name.starts_with(short_form)) full.replace(0, short_form.size(), "sites[0].");
   if (known_.contains(full)) return full;
+  // The precision of a field that is the only one beside other parts.
+  if (name == "prior.precision" && known_.contains("fields[0].precision") && !known_.contains("fields[1].precision"))
+    return "fields[0].precision";
   if (names_.empty()) throw InvalidOption(fmt::format("there is no parameter {}: the model has none", name));
   const auto listed = std::min(names_.size(), most_listed);
   throw InvalidOption(

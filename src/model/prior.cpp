@@ -4,6 +4,7 @@
 #include "gaussmith/errors.hpp"
 #include "linalg/dense.hpp"
 #include "model/check_finite.hpp"
+#include "model/inducing.hpp"
 #include "model/markov_field.hpp"
 
 #include <fmt/format.h>
@@ -117,7 +118,12 @@ void check(const Additive& p) {
       refuse_model(fmt::format("random[{}].correlation must be between -1 and 1 and belong to two effects, found {}", t,
                                *term.correlation));
   }
+  if (p.process && !p.fields.empty())
+    refuse_model(
+        "prior.process and prior.fields: a process has a dense covariance and a field a sparse precision; use one of "
+        "them, such as rw2 in place of a smooth process of one column");
   if (p.process) check(*p.process);
+  for (const MarkovField& field : p.fields) std::visit([](const auto& one) { check(one); }, field);
   check_dimension(dimension_of(Prior(p)), "prior");
 }
 
@@ -132,6 +138,25 @@ bool has_scale(const FixedEffects& fixed) {
 
 std::string random_sd_name(std::size_t term, const RandomEffects& effects, Index effect) {
   return effects.effects() == 1 ? fmt::format("random[{}].sd", term) : fmt::format("random[{}].sd[{}]", term, effect);
+}
+
+std::string field_name(std::size_t field) { return fmt::format("fields[{}].precision", field); }
+
+Index size_of(const MarkovField& field) {
+  return std::visit(Overloaded{[](const IntrinsicField& p) { return p.dimension; },
+                               [](const SparsePrecision& p) { return p.mean.size(); }},
+                    field);
+}
+
+void check_field_precision(double precision, const std::string& name) {
+  if (!(precision > 0.0) || !std::isfinite(precision))
+    refuse_model(fmt::format("{} must be positive and finite, found {}", name, precision));
+}
+
+/// Whether any part is known by its precision alone.
+bool has_fields(const Prior& prior) {
+  const auto* p = std::get_if<Additive>(&prior);
+  return p != nullptr && !p->fields.empty();
 }
 
 std::string correlation_name(std::size_t term) { return fmt::format("random[{}].correlation[1][0]", term); }
@@ -180,7 +205,13 @@ Index Additive::first_of(std::size_t term) const {
   return first;
 }
 
-Index Additive::weights() const { return first_of(random.size()); }
+Index Additive::first_of_field(std::size_t field) const {
+  Index first = first_of(random.size());
+  for (std::size_t k = 0; k < field; ++k) first += size_of(fields[k]);
+  return first;
+}
+
+Index Additive::weights() const { return first_of_field(fields.size()); }
 
 Index dimension_of(const Prior& prior) {
   return std::visit(
@@ -199,6 +230,9 @@ Vector mean_of(const Prior& prior) {
                  [](const Additive& p) -> Vector {
                    Vector mean = Vector::Zero(dimension_of(p));
                    mean.head(p.fixed.size()) = p.fixed.mean;
+                   for (std::size_t k = 0; k < p.fields.size(); ++k)
+                     if (const auto* field = std::get_if<SparsePrecision>(&p.fields[k]))
+                       mean.segment(p.first_of_field(k), field->mean.size()) = field->mean;
                    if (p.process) mean.tail(p.process->inputs.rows()).setConstant(p.process->mean);
                    return mean;
                  },
@@ -228,7 +262,7 @@ std::optional<Vector> independent_variances(const Prior& prior) {
           [](const NoGaussian&) -> Variances { return {}; }, [](const SparsePrecision&) -> Variances { return {}; },
           [](const IntrinsicField&) -> Variances { return {}; },
           [](const Additive& p) -> Variances {
-            if (p.process || has_blocks(p)) return {};
+            if (p.process || has_blocks(p) || !p.fields.empty()) return {};
             Vector variances(p.weights());
             for (Index j = 0; j < p.fixed.size(); ++j) variances(j) = p.fixed.variance(j);
             for (std::size_t t = 0; t < p.random.size(); ++t) {
@@ -242,7 +276,7 @@ std::optional<Vector> independent_variances(const Prior& prior) {
 
 std::optional<SparseMatrix> block_root(const Prior& prior) {
   const auto* p = std::get_if<Additive>(&prior);
-  if (p == nullptr || p->process || !has_blocks(*p)) return {};
+  if (p == nullptr || p->process || !has_blocks(*p) || !p->fields.empty()) return {};
   std::vector<Eigen::Triplet<double>> entries;
   for (Index j = 0; j < p->fixed.size(); ++j)
     entries.emplace_back(static_cast<int>(j), static_cast<int>(j), std::sqrt(p->fixed.variance(j)));
@@ -297,14 +331,22 @@ SharedMatrix dense_covariance(const Prior& prior, int threads) {
 
 double bytes_of(const Prior& prior) {
   const auto doubles = std::visit(
-      Overloaded{[](const Isotropic& p) { return p.mean.size(); },
-                 [](const Diagonal& p) { return p.mean.size() + p.variance.size(); },
-                 [](const DenseGaussian& p) { return p.mean.size() + p.covariance.size(); },
-                 [](const GaussianProcess& p) { return p.inputs.size(); }, [](const NoGaussian&) { return Index{0}; },
-                 [](const SparsePrecision& p) { return p.mean.size() + 2 * p.precision.nonZeros(); },
-                 [](const IntrinsicField& p) { return p.dimension + 2 * static_cast<Index>(p.edges.size()); },
-                 [](const Additive& p) { return 2 * p.fixed.size() + (p.process ? p.process->inputs.size() : 0); }},
+      Overloaded{
+          [](const Isotropic& p) { return p.mean.size(); },
+          [](const Diagonal& p) { return p.mean.size() + p.variance.size(); },
+          [](const DenseGaussian& p) { return p.mean.size() + p.covariance.size(); },
+          [](const GaussianProcess& p) { return p.inputs.size() + (p.inducing ? p.inducing->inputs.size() : 0); },
+          [](const NoGaussian&) { return Index{0}; },
+          [](const SparsePrecision& p) { return p.mean.size() + 2 * p.precision.nonZeros(); },
+          [](const IntrinsicField& p) { return p.dimension + 2 * static_cast<Index>(p.edges.size()); },
+          [](const Additive& p) { return 2 * p.fixed.size() + (p.process ? p.process->inputs.size() : 0); }},
       prior);
+  if (const auto* p = std::get_if<Additive>(&prior)) {
+    double fields = 0.0;
+    for (const MarkovField& field : p->fields)
+      fields += std::visit([](const auto& one) { return bytes_of(Prior(one)); }, field);
+    return 8.0 * static_cast<double>(doubles) + fields;
+  }
   return 8.0 * static_cast<double>(doubles);
 }
 
@@ -316,6 +358,8 @@ std::vector<Parameter> parameters_of(const Prior& prior) {
   std::vector<Parameter> all;
   if (const GaussianProcess* p = process_of(prior))
     for (const KernelParameter& k : p->kernel->parameters()) all.push_back({kernel_prefix + k.name, k.value, true});
+  if (const GaussianProcess* p = process_of(prior); p != nullptr && p->inducing)
+    for (Parameter& input : parameters_of(*p->inducing)) all.push_back(std::move(input));
   if (const auto* p = std::get_if<Isotropic>(&prior)) all.push_back({std::string(variance_name), p->variance, true});
   if (const auto* p = std::get_if<IntrinsicField>(&prior)) all.push_back({precision_name, p->precision, true});
   if (const auto* p = std::get_if<Additive>(&prior)) {
@@ -324,6 +368,9 @@ std::vector<Parameter> parameters_of(const Prior& prior) {
       for (Index e = 0; e < term.effects(); ++e) all.push_back({random_sd_name(t, term, e), term.sd(e), true});
       if (term.correlation) all.push_back({correlation_name(t), *term.correlation, true, ParameterScale::inverse_tanh});
     }
+    for (std::size_t k = 0; k < p->fields.size(); ++k)
+      if (const auto* field = std::get_if<IntrinsicField>(&p->fields[k]))
+        all.push_back({field_name(k), field->precision, true});
     // Learned only under a hyperprior: the evidence alone would shrink coefficients that nobody asked to shrink.
     if (has_scale(p->fixed)) all.push_back({scale_name, p->fixed.scale, false});
   }
@@ -339,6 +386,7 @@ Prior with_parameters(const Prior& prior, const std::function<const double*(cons
       numbers.push_back(given ? *given : k.value);
     }
     p.kernel = p.kernel->with_parameters(numbers);
+    if (p.inducing) p.inducing = with_parameters(*p.inducing, value);
   };
   if (auto* p = std::get_if<GaussianProcess>(&changed)) change_kernel(*p);
   if (auto* p = std::get_if<Additive>(&changed)) {
@@ -350,9 +398,13 @@ Prior with_parameters(const Prior& prior, const std::function<const double*(cons
         if (const double* given = value(random_sd_name(t, term, e))) term.sd(e) = *given;
       if (const double* given = value(correlation_name(t))) term.correlation = *given;
     }
-    // The inputs have not changed: only what the parameters are part of is looked at again.
-    Additive weights = *p;
-    weights.process.reset();
+    for (std::size_t k = 0; k < p->fields.size(); ++k)
+      if (auto* field = std::get_if<IntrinsicField>(&p->fields[k])) {
+        if (const double* given = value(field_name(k))) field->precision = *given;
+        check_field_precision(field->precision, field_name(k));
+      }
+    // Inputs and graphs have not changed: only what the parameters are part of is looked at again.
+    Additive weights{.fixed = p->fixed, .random = p->random};
     if (weights.weights() > 0) check(weights);
   }
   if (auto* p = std::get_if<Isotropic>(&changed)) {
@@ -361,8 +413,7 @@ Prior with_parameters(const Prior& prior, const std::function<const double*(cons
   }
   if (auto* p = std::get_if<IntrinsicField>(&changed)) {
     if (const double* given = value(precision_name)) p->precision = *given;
-    if (!(p->precision > 0.0) || !std::isfinite(p->precision))
-      refuse_model(fmt::format("prior.precision must be positive and finite, found {}", p->precision));
+    check_field_precision(p->precision, precision_name);
   }
   return changed;
 }
@@ -384,58 +435,143 @@ const char* type_of(const Prior& prior) {
 }
 
 bool has_only_precision(const Prior& prior) {
-  return std::holds_alternative<SparsePrecision>(prior) || std::holds_alternative<IntrinsicField>(prior);
+  return std::holds_alternative<SparsePrecision>(prior) || std::holds_alternative<IntrinsicField>(prior) ||
+         has_fields(prior);
 }
 
+bool is_proper(const Prior& prior) {
+  if (const auto* field = std::get_if<IntrinsicField>(&prior)) return !has_free_trend(*field);
+  if (const auto* p = std::get_if<Additive>(&prior))
+    return std::none_of(p->fields.begin(), p->fields.end(), [](const MarkovField& part) {
+      const auto* field = std::get_if<IntrinsicField>(&part);
+      return field != nullptr && has_free_trend(*field);
+    });
+  return has_gaussian(prior);
+}
+
+namespace {
+
+/// B with B'B the precision of coefficients and effects of groups: R^-1, block by block, R lower triangular with blocks
+/// of one or two.
+std::vector<Eigen::Triplet<double>> inverse_root(const Additive& p) {
+  std::vector<Eigen::Triplet<double>> entries;
+  for (Index j = 0; j < p.fixed.size(); ++j)
+    entries.emplace_back(static_cast<int>(j), static_cast<int>(j), 1.0 / std::sqrt(p.fixed.variance(j)));
+  for (std::size_t t = 0; t < p.random.size(); ++t) {
+    const RandomEffects& term = p.random[t];
+    const Matrix root = root_of(term);
+    for (Index level = 0; level < term.levels; ++level) {
+      const auto first = static_cast<int>(p.first_of(t) + level * term.effects());
+      for (int e = 0; e < static_cast<int>(term.effects()); ++e)
+        entries.emplace_back(first + e, first + e, 1.0 / root(e, e));
+      if (term.correlation) entries.emplace_back(first + 1, first, -root(1, 0) / (root(0, 0) * root(1, 1)));
+    }
+  }
+  return entries;
+}
+
+void put_at(const SparseMatrix& block, Index row, Index column, std::vector<Eigen::Triplet<double>>& entries) {
+  for (Index i = 0; i < block.rows(); ++i)
+    for (SparseMatrix::InnerIterator it(block, i); it; ++it)
+      entries.emplace_back(static_cast<int>(row + i), static_cast<int>(column + it.col()), it.value());
+}
+
+SparseMatrix assembled(Index rows, Index cols, const std::vector<Eigen::Triplet<double>>& entries) {
+  SparseMatrix out(rows, cols);
+  out.setFromTriplets(entries.begin(), entries.end());
+  return out;
+}
+
+KnownPrecision precision_of(const MarkovField& field) {
+  return std::visit([](const auto& one) { return gaussmith::precision_of(one); }, field);
+}
+
+/// Coefficients, effects of groups and fields, which are independent of one another.
+KnownPrecision precision_of(const Additive& p) {
+  const Index size = p.weights();
+  const Index beside = p.first_of_field(0);
+  std::vector<KnownPrecision> parts;
+  for (const MarkovField& field : p.fields) parts.push_back(precision_of(field));
+  std::vector<Eigen::Triplet<double>> root = inverse_root(p);
+  const SparseMatrix own = assembled(beside, beside, root);
+  std::vector<Eigen::Triplet<double>> entries;
+  put_at(SparseMatrix(own.transpose()) * own, 0, 0, entries);
+  Index root_rows = beside;
+  Index held = 0;
+  bool has_root = true;
+  for (const KnownPrecision& part : parts) held += part.constraints.rows();
+  KnownPrecision out;
+  out.constraints = Matrix::Zero(held, size);
+  out.ground_weights.resize(held);
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    const KnownPrecision& part = parts[k];
+    const Index first = p.first_of_field(k);
+    put_at(part.precision, first, first, entries);
+    put_at(part.root, root_rows, first, root);
+    root_rows += part.root.rows();
+    has_root = has_root && part.root.rows() > 0;
+    const auto row = static_cast<Index>(out.grounds.size());
+    if (const Index count = part.constraints.rows(); count > 0) {
+      out.constraints.block(row, first, count, part.constraints.cols()) = part.constraints;
+      out.ground_weights.segment(row, count) = part.ground_weights;
+    }
+    for (const Index ground : part.grounds) out.grounds.push_back(first + ground);
+    out.improper += part.improper;
+  }
+  out.precision = assembled(size, size, entries);
+  if (has_root) out.root = assembled(root_rows, size, root);
+  return out;
+}
+
+/// log|Q| of the same.
+double log_determinant_of(const Additive& p) {
+  double sum = 0.0;
+  for (const auto& entry : inverse_root(p))
+    if (entry.row() == entry.col()) sum += 2.0 * std::log(entry.value());
+  for (const MarkovField& field : p.fields) {
+    const Prior alone = std::visit([](const auto& one) { return Prior(one); }, field);
+    sum += precision_log_determinant(alone, precision_of(field));
+  }
+  return sum;
+}
+
+}  // namespace
+
 std::optional<KnownPrecision> prior_precision(const Prior& prior) {
-  if (const auto* p = std::get_if<SparsePrecision>(&prior)) return precision_of(*p);
-  if (const auto* p = std::get_if<IntrinsicField>(&prior)) return precision_of(*p);
+  if (const auto* p = std::get_if<SparsePrecision>(&prior)) return gaussmith::precision_of(*p);
+  if (const auto* p = std::get_if<IntrinsicField>(&prior)) return gaussmith::precision_of(*p);
   if (has_dense_covariance(prior)) return {};
+  if (const auto* p = std::get_if<Additive>(&prior); p != nullptr && (has_blocks(*p) || !p->fields.empty())) {
+    KnownPrecision out = precision_of(*p);
+    // Where there is no field, nothing cancels.
+    if (p->fields.empty()) out.root = SparseMatrix();
+    return out;
+  }
   const Index d = dimension_of(prior);
   KnownPrecision out;
-  if (!has_gaussian(prior)) {
-    out.precision = SparseMatrix(d, d);
-    out.improper = d;
-  } else if (const auto variances = independent_variances(prior)) {
+  if (const auto variances = independent_variances(prior)) {
     out.precision = SparseMatrix(Vector(variances->cwiseInverse()).asDiagonal());
   } else {
-    // Q = R^-T R^-1, block by block: R is lower triangular with blocks of one or two.
-    const SparseMatrix root = *block_root(prior);
-    std::vector<Eigen::Triplet<double>> entries;
-    for (Index i = 0; i < d; ++i) {
-      const double own = 1.0 / root.coeff(i, i);
-      const double below = i + 1 < d ? root.coeff(i + 1, i) : 0.0;
-      const auto at = static_cast<int>(i);
-      if (below == 0.0) {
-        entries.emplace_back(at, at, own * own);
-        continue;
-      }
-      const double next = 1.0 / root.coeff(i + 1, i + 1);
-      const double cross = -below * own * next;  // R^-1 = [own, 0; cross, next].
-      entries.emplace_back(at, at, own * own + cross * cross);
-      entries.emplace_back(at + 1, at, cross * next);
-      entries.emplace_back(at, at + 1, cross * next);
-    }
     out.precision = SparseMatrix(d, d);
-    out.precision.setFromTriplets(entries.begin(), entries.end());
+    out.improper = d;
   }
   return out;
 }
 
 double precision_log_determinant(const Prior& prior, const KnownPrecision& known) {
-  if (std::holds_alternative<SparsePrecision>(prior)) return log_determinant_of(known.precision);
-  if (const auto* p = std::get_if<IntrinsicField>(&prior)) return log_determinant_of(*p, known);
+  if (std::holds_alternative<SparsePrecision>(prior)) return gaussmith::log_determinant_of(known.precision);
+  if (const auto* p = std::get_if<IntrinsicField>(&prior)) return gaussmith::log_determinant_of(*p, known);
   if (!has_gaussian(prior)) return 0.0;
   if (const auto variances = independent_variances(prior)) return -variances->array().log().sum();
-  return -2.0 * block_root(prior)->diagonal().array().log().sum();
+  return log_determinant_of(std::get<Additive>(prior));
 }
 
 ScaleParameter scale_parameter(const Prior& prior) {
   if (std::holds_alternative<Isotropic>(prior)) return {std::string(variance_name)};
   if (const auto* p = std::get_if<IntrinsicField>(&prior))
-    return {precision_name, -1.0, {}, p->kind == FieldKind::rw2 ? -0.5 : 0.0};
+    return {precision_name, -1.0, {}, has_free_trend(*p) ? -0.5 : 0.0};
   const auto* p = std::get_if<Additive>(&prior);
-  if (p == nullptr || p->process || !p->random.empty() || !has_scale(p->fixed)) return {};
+  if (p == nullptr || p->process || !p->random.empty() || !p->fields.empty() || !has_scale(p->fixed)) return {};
   ScaleParameter out{scale_name, 2.0};
   for (Index j = 0; j < p->fixed.size(); ++j)
     if (!p->fixed.is_scaled(j)) out.untouched.push_back(j);
@@ -446,7 +582,27 @@ bool has_entry_parameters(const Prior& prior) { return process_of(prior) != null
 
 bool has_block_parameters(const Prior& prior) {
   const auto* p = std::get_if<Additive>(&prior);
-  return p != nullptr && !p->process && !p->random.empty();
+  return p != nullptr && !p->process && (!p->random.empty() || (!p->fields.empty() && has_scale(p->fixed)));
+}
+
+Matrix block_covariance(const Prior& prior, Index first, Index size) {
+  const auto& p = std::get<Additive>(prior);
+  if (first < p.fixed.size()) return Matrix::Constant(1, 1, p.fixed.variance(first));
+  std::size_t t = 0;
+  while (first >= p.first_of(t + 1)) ++t;
+  return p.random[t].covariance().topLeftCorner(size, size);
+}
+
+std::vector<FieldPart> field_parts(const Prior& prior) {
+  std::vector<FieldPart> parts;
+  const auto* p = std::get_if<Additive>(&prior);
+  for (std::size_t k = 0; p != nullptr && k < p->fields.size(); ++k)
+    if (const auto* field = std::get_if<IntrinsicField>(&p->fields[k])) {
+      const KnownPrecision known = gaussmith::precision_of(*field);
+      parts.push_back({field_name(k), p->first_of_field(k), field->dimension,
+                       static_cast<double>(field->dimension - known.constraints.rows() - known.improper)});
+    }
+  return parts;
 }
 
 void add_block_gradient(const Prior& prior, const std::function<Matrix(Index, Index)>& block,
@@ -484,6 +640,10 @@ void add_entry_gradient(const Prior& prior, const Matrix& weights, int threads, 
       weights.rows() == values
           ? process.kernel->contract(process.inputs, weights, threads)
           : process.kernel->contract(process.inputs, weights.bottomRightCorner(values, values), threads);
+  put_kernel_gradient(process, kernel, gradient);
+}
+
+void put_kernel_gradient(const GaussianProcess& process, const Vector& kernel, ParameterGradient& gradient) {
   const auto parameters = process.kernel->parameters();
   for (std::size_t p = 0; p < parameters.size(); ++p)
     gradient[kernel_prefix + parameters[p].name] = kernel(static_cast<Index>(p));

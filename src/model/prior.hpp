@@ -40,7 +40,8 @@ struct KnownPrecision {
   Index improper = 0;               ///< Directions that neither Q nor C says anything about.
   SparseMatrix root = {};           ///< B with Q = B'B where that is known: its products do not cancel. May be empty.
   std::vector<Index> grounds = {};  ///< A weight in each constraint, such that Q with these held has no null space but
-                                    ///< what is improper.
+                                    ///< what is improper,
+  Vector ground_weights = {};       ///< and the size of Q around each.
 };
 /// For fields, weights that are independent or in small blocks, and no Gaussian factor; nothing for other priors.
 [[nodiscard]] std::optional<KnownPrecision> prior_precision(const Prior& prior);
@@ -49,6 +50,8 @@ struct KnownPrecision {
 [[nodiscard]] double precision_log_determinant(const Prior& prior, const KnownPrecision& known);
 /// Whether the prior is known by its precision alone.
 [[nodiscard]] bool has_only_precision(const Prior& prior);
+/// Whether there is a Gaussian factor, and it is a distribution: not one with a free trend.
+[[nodiscard]] bool is_proper(const Prior& prior);
 
 /// Bytes of its numbers.
 [[nodiscard]] double bytes_of(const Prior& prior);
@@ -76,10 +79,24 @@ struct ScaleParameter {
 /// Puts tr(M dSigma / d log(parameter)) for each of those; only the lower triangle of M is meant.
 void add_entry_gradient(const Prior& prior, const Matrix& weights, int threads, ParameterGradient& gradient);
 
+/// Puts the gradient in the kernel's parameters under their full names.
+void put_kernel_gradient(const GaussianProcess& process, const Vector& kernel, ParameterGradient& gradient);
+
 /// Whether Sigma consists of small blocks with parameters of their own, so that M is needed in these blocks alone.
 [[nodiscard]] bool has_block_parameters(const Prior& prior);
+/// Sigma for weights [first, first + size) that are a coefficient or the effects of one level, beside fields.
+[[nodiscard]] Matrix block_covariance(const Prior& prior, Index first, Index size);
 /// The same gradient; `block(first, size)` gives M for weights [first, first + size).
 void add_block_gradient(const Prior& prior, const std::function<Matrix(Index, Index)>& block,
                         ParameterGradient& gradient);
+
+/// A field beside other parts of a prior, whose precision is a parameter of its own.
+struct FieldPart {
+  std::string name;   ///< fields[0].precision
+  Index first = 0;    ///< Of its weights,
+  Index size = 0;     ///< as many as there are.
+  double rank = 0.0;  ///< The number of directions that its precision acts upon.
+};
+[[nodiscard]] std::vector<FieldPart> field_parts(const Prior& prior);
 
 }  // namespace gaussmith

@@ -14,6 +14,8 @@ namespace {
 
 /// One virtual call covers this many rows, so its cost vanishes and the loop inside vectorises.
 constexpr Index rows_per_call = 1024;
+/// Rows of several latents take so long that few of them are worth a thread.
+constexpr Index wide_rows_per_call = 16;
 
 Span piece_of(Vector* whole, Index row, Index count) {
   return whole ? Span(whole->data() + row, static_cast<std::size_t>(count)) : Span();
@@ -21,6 +23,24 @@ Span piece_of(Vector* whole, Index row, Index count) {
 
 ConstSpan piece_of(const Vector& whole, Index row, Index count) {
   return {whole.data() + row, static_cast<std::size_t>(count)};
+}
+
+/// log Phi(y m) - v/2.
+void noisy_sign_expectation(const SiteBlock& block, Index begin, ConstSpan mean, ConstSpan variance,
+                            const ExpectationOut& out) {
+  block.log_density(begin, mean, {.value = out.value, .first = out.d_mean, .second = {}, .third = {}});
+  for (std::size_t i = 0; i < out.value.size(); ++i) out.value[i] -= 0.5 * variance[i];
+  std::fill(out.d_variance.begin(), out.d_variance.end(), -0.5);
+}
+
+void smooth(Smoothing smoothing, const SiteBlock& block, Index begin, ConstSpan mean, ConstSpan variance,
+            const ExpectationOut& out) {
+  if (smoothing == Smoothing::expectation)
+    block.expectation(begin, mean, variance, out);
+  else if (smoothing == Smoothing::mean_field && is_noisy_sign(block))
+    noisy_sign_expectation(block, begin, mean, variance, out);
+  else
+    tangent_expectation(block, begin, mean, variance, out);
 }
 
 /// One quantity of all rows, `each` numbers a row; null where it is not asked for.
@@ -33,10 +53,13 @@ struct RowNumbers {
 
 }  // namespace
 
+bool is_noisy_sign(const SiteBlock& block) { return block.traits().name == "bernoulli-probit"; }
+
 SiteRows::SiteRows(const std::vector<Sites>& blocks, int threads) : blocks_(&blocks), threads_(threads) {
   for (const Sites& block : blocks) {
-    for (Index first = 0; first < block->size(); first += rows_per_call) {
-      const Index count = std::min(rows_per_call, block->size() - first);
+    const Index most = block->width() > 1 ? wide_rows_per_call : rows_per_call;
+    for (Index first = 0; first < block->size(); first += most) {
+      const Index count = std::min(most, block->size() - first);
       pieces_.push_back({block.get(), first, rows_ + first, count});
     }
     rows_ += block->size();
@@ -100,6 +123,7 @@ Vector SiteRows::star(const Vector& eta) const {
 
 void SiteRows::expectation(const Vector& mean, const Vector& variance, Vector* value, Vector* d_mean,
                            Vector* d_variance) const {
+  if (linear_ != nullptr) return linear_expectation(mean, variance, value, d_mean, d_variance);
   const Index square = width_ * width_;
   const std::array<RowNumbers, 3> out = {{{value, 1}, {d_mean, width_}, {d_variance, square}}};
   for (const RowNumbers& column : out)
@@ -108,20 +132,67 @@ void SiteRows::expectation(const Vector& mean, const Vector& variance, Vector* v
     const ConstSpan m = piece_of(mean, row * width_, count * width_);
     const ConstSpan v = piece_of(variance, row * square, count * square);
     const ExpectationOut piece{out[0].piece(row, count), out[1].piece(row, count), out[2].piece(row, count)};
-    if (smoothing_ == Smoothing::tangent)
-      tangent_expectation(block, begin, m, v, piece);
-    else
-      block.expectation(begin, m, v, piece);
+    smooth(smoothing_, block, begin, m, v, piece);
     for (const RowNumbers& column : out) weigh(row, column.piece(row, count), column.each);
   });
 }
 
+void SiteRows::averaged_expectation(const Vector& mean, const Vector& covariance, std::uint64_t seed, Vector* value,
+                                    Vector* d_mean, Vector* d_variance, Vector* total) const {
+  const Index square = width_ * width_;
+  Vector each;
+  const std::array<RowNumbers, 4> out = {
+      {{value, 1}, {d_mean, width_}, {d_variance, square}, {total ? &each : nullptr, expectation_replicates}}};
+  for (const RowNumbers& column : out)
+    if (column.whole) column.whole->resize(rows_ * column.each);
+  for_pieces([&](const SiteBlock& block, Index begin, Index row, Index count) {
+    block.averaged_expectation(
+        begin, piece_of(mean, row * width_, count * width_), piece_of(covariance, row * square, count * square), seed,
+        {out[0].piece(row, count), out[1].piece(row, count), out[2].piece(row, count)}, out[3].piece(row, count));
+    for (const RowNumbers& column : out) weigh(row, column.piece(row, count), column.each);
+  });
+  if (total) *total = Eigen::Map<const Matrix>(each.data(), expectation_replicates, rows_).rowwise().sum();
+}
+
+void SiteRows::linear_expectation(const Vector& mean, const Vector& variance, Vector* value, Vector* d_mean,
+                                  Vector* d_variance) const {
+  SiteRows plain = *this;
+  plain.linear_ = nullptr;
+  const auto from = linear_->deviation.array();
+  const Vector sigma = (variance.array() + from.square()) / (2.0 * from);
+  plain.expectation(mean, sigma.cwiseAbs2(), value, d_mean, d_variance);
+  const Eigen::ArrayXd moved = sigma.array() - from;
+  if (value != nullptr)
+    value->array() -= 0.5 * moved.square() * (linear_->penalty.array() + linear_->quartic * moved.square());
+  if (d_variance != nullptr)
+    *d_variance = (2.0 * sigma.array() * d_variance->array() -
+                   moved * (linear_->penalty.array() + 2.0 * linear_->quartic * moved.square())) /
+                  (2.0 * from);
+}
+
 Vector SiteRows::curvature(const Vector& mean, const Vector& variance, const Vector& d_variance) const {
+  if (linear_ != nullptr) {
+    // -d2/dmean2 is that of the expectation at sigma.
+    const auto from = linear_->deviation.array();
+    const Vector sigma = (variance.array() + from.square()) / (2.0 * from);
+    Vector plain;
+    SiteRows rows = *this;
+    rows.linear_ = nullptr;
+    rows.expectation(mean, sigma.cwiseAbs2(), nullptr, nullptr, &plain);
+    return -2.0 * plain;
+  }
   Vector out = -2.0 * d_variance;
   if (smoothing_ == Smoothing::expectation) return out;
   for_pieces([&](const SiteBlock& block, Index begin, Index row, Index count) {
     const auto size = static_cast<std::size_t>(count);
     Vector bend(count);
+    if (smoothing_ == Smoothing::mean_field && is_noisy_sign(block)) {
+      block.log_density(begin, ConstSpan(mean.data() + row, size),
+                        {.value = {}, .first = {}, .second = view(bend), .third = {}});
+      weigh(row, view(bend));
+      out.segment(row, count) = -bend;
+      return;
+    }
     tangent_bend(block, begin, ConstSpan(mean.data() + row, size), ConstSpan(variance.data() + row, size), view(bend));
     weigh(row, view(bend));
     out.segment(row, count) -= bend;
@@ -152,10 +223,24 @@ Index SiteRows::tilted(const Vector& mean, const Vector& variance, double power,
   return inaccurate;
 }
 
-SiteRows::Tilted SiteRows::tilted_row(Index row, double mean, double variance, double power) const {
+const SiteRows::Piece& SiteRows::piece_with(Index row) const {
   const auto after = std::upper_bound(pieces_.begin(), pieces_.end(), row,
                                       [](Index wanted, const Piece& piece) { return wanted < piece.row; });
-  const Piece& piece = *std::prev(after);
+  return *std::prev(after);
+}
+
+SiteRows::Smoothed SiteRows::expectation_row(Index row, double mean, double variance) const {
+  const Piece& piece = piece_with(row);
+  Smoothed out{};
+  smooth(smoothing_, *piece.block, piece.first + row - piece.row, {&mean, 1}, {&variance, 1},
+         {{}, {&out.d_mean, 1}, {&out.d_variance, 1}});
+  weigh(row, {&out.d_mean, 1});
+  weigh(row, {&out.d_variance, 1});
+  return out;
+}
+
+SiteRows::Tilted SiteRows::tilted_row(Index row, double mean, double variance, double power) const {
+  const Piece& piece = piece_with(row);
   Tilted out{};
   piece.block->tilted(piece.first + row - piece.row, ConstSpan(&mean, 1), ConstSpan(&variance, 1), exponent(row, power),
                       {Span(&out.log_normaliser, 1), Span(&out.mean, 1), Span(&out.variance, 1), nullptr});

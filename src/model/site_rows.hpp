@@ -12,7 +12,22 @@ namespace gaussmith {
 /// What stands for E[log t] under a Gaussian.
 enum class Smoothing {
   expectation,  ///< Itself.
-  tangent       ///< The best tangent of super-Gaussian sites, a lower bound (tangent_sites.hpp).
+  tangent,      ///< The best tangent of super-Gaussian sites, a lower bound (tangent_sites.hpp).
+  mean_field    ///< Mean field with the sites' auxiliary variables: tangents, and noisy signs for probit sites.
+};
+
+/// Whether t is Phi(y eta), the sign of eta plus standard normal noise. With the best q(noisy eta) put in, mean field
+/// has
+///   e(m, v) = log Phi(y m) - v/2,
+/// the site precision 1 whatever m and v are.
+[[nodiscard]] bool is_noisy_sign(const SiteBlock& block);
+
+/// What linearising sigma^2 = v at sigma_k, v = 2 sigma_k sigma - sigma_k^2, makes of expectations:
+///   e(m, v) = E_{N(m, sigma^2)}[log t] - penalty (sigma - sigma_k)^2 / 2 - quartic (sigma - sigma_k)^4 / 2.
+struct Linearised {
+  Vector deviation;  ///< sigma_k.
+  Vector penalty;
+  double quartic = 0.0;
 };
 
 class SiteRows {
@@ -21,6 +36,13 @@ class SiteRows {
   SiteRows(const std::vector<Sites>& blocks, int threads);
   /// The sites with the weights of their model, which must outlive this.
   SiteRows(const Model& model, int threads, Smoothing smoothing = Smoothing::expectation);
+
+  /// The same rows with linearised deviations, which must outlive them.
+  [[nodiscard]] SiteRows linearised(const Linearised& linear) const {
+    SiteRows out = *this;
+    out.linear_ = &linear;
+    return out;
+  }
 
   [[nodiscard]] Index rows() const { return rows_; }
   /// C, the latents of a row: below, eta has C entries a row, a second derivative, a variance or a derivative in one
@@ -50,6 +72,17 @@ class SiteRows {
   /// w E[log t] under N(mean, variance), or what stands for it, and its derivatives; a null pointer is not computed.
   void expectation(const Vector& mean, const Vector& variance, Vector* value, Vector* d_mean = nullptr,
                    Vector* d_variance = nullptr) const;
+
+  /// The same for a single row of the model.
+  struct Smoothed {
+    double d_mean, d_variance;
+  };
+  [[nodiscard]] Smoothed expectation_row(Index row, double mean, double variance) const;
+
+  /// The same by SiteBlock::averaged_expectation, for sites that have it; `total` gets the sum of all rows' values by
+  /// every randomisation of the points.
+  void averaged_expectation(const Vector& mean, const Vector& covariance, std::uint64_t seed, Vector* value,
+                            Vector* d_mean, Vector* d_variance, Vector* total) const;
 
   /// -d2/dmean2 of what expectation() gives, with its derivative in the variance: -2 d_variance of an expectation.
   [[nodiscard]] Vector curvature(const Vector& mean, const Vector& variance, const Vector& d_variance) const;
@@ -85,8 +118,13 @@ class SiteRows {
     Index first, row, count;
   };
   std::vector<Piece> pieces_;
+  [[nodiscard]] const Piece& piece_with(Index row) const;
+  void linear_expectation(const Vector& mean, const Vector& variance, Vector* value, Vector* d_mean,
+                          Vector* d_variance) const;
+
   const std::vector<Sites>* blocks_;
   const Vector* weights_ = nullptr;
+  const Linearised* linear_ = nullptr;
   Index rows_ = 0;
   Index width_ = 1;
   int threads_;

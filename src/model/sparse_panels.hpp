@@ -1,12 +1,13 @@
 #pragma once
 // Products of compressed sparse rows with blocks of vectors. Vectors are taken eight at a time, side by side in memory,
-// so that an entry of the matrix is read once for eight multiplications that one instruction or two can do: three to
-// four times faster than column after column. Sums over rows are made in parts whose number depends on the matrix
-// alone, so that they do not depend on the number of threads.
+// so that an entry of the matrix is read once for eight multiplications that one instruction or two do
+// (panel_kernels.hpp). Sums over rows are made in parts whose number depends on the matrix alone, so that they do not
+// depend on the number of threads.
 
 #include "base/parallel_blocks.hpp"
 #include "gaussmith/types.hpp"
 #include "linalg/dense.hpp"
+#include "model/panel_kernels.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -29,8 +30,7 @@ std::vector<Index> row_cuts(const Sparse& h, Index parts) {
 
 class SparsePanels {
  public:
-  static constexpr Index width = 8;
-  using Lane = Eigen::Array<double, width, 1>;
+  static constexpr Index width = panel_width;
   using Panel = Eigen::Array<double, width, Eigen::Dynamic>;  // One column a row of the block.
 
   /// Columns [first, first + width) of x, the missing ones zero.
@@ -38,39 +38,25 @@ class SparsePanels {
     panel.resize(width, x.rows());
     const Index count = std::min(width, x.cols() - first);
     if (count < width) panel.setZero();
-    for (Index k = 0; k < count; ++k)
-      for (Index i = 0; i < x.rows(); ++i) panel(k, i) = x(i, first + k);
+    for (Index i = 0; i < x.rows(); ++i)
+      for (Index k = 0; k < count; ++k) panel(k, i) = x(i, first + k);
   }
   static void unpack(const Panel& panel, Index first, MatrixView out) {
     const Index count = std::min(width, out.cols() - first);
-    for (Index k = 0; k < count; ++k)
-      for (Index i = 0; i < out.rows(); ++i) out(i, first + k) = panel(k, i);
+    for (Index i = 0; i < out.rows(); ++i)
+      for (Index k = 0; k < count; ++k) out(i, first + k) = panel(k, i);
   }
 
-  /// h_n'X for row n.
-  template <class Sparse>
-  static Lane row_times(const Sparse& h, Index n, const Panel& x) {
-    Lane sum = Lane::Zero();
-    for (typename Sparse::InnerIterator it(h, n); it; ++it) sum += static_cast<double>(it.value()) * x.col(it.col());
-    return sum;
-  }
-  /// sum += h_n f'.
-  template <class Sparse>
-  static void add_row(const Sparse& h, Index n, const Lane& factors, Panel& sum) {
-    for (typename Sparse::InnerIterator it(h, n); it; ++it)
-      sum.col(it.col()) += static_cast<double>(it.value()) * factors;
-  }
-
-  /// sum over n of what row(n, sum) adds to a panel of D columns, into the first of the partial sums.
-  template <class Sparse, class Row>
-  static Panel& sum_over_rows(const Sparse& h, int threads, const Row& row, std::vector<Panel>& sums) {
+  /// The sum over rows of what add(begin, end, sum) adds to D panel columns, into the first of the partial sums.
+  template <class Sparse, class Add>
+  static Panel& sum_over_rows(const Sparse& h, int threads, const Add& add, std::vector<Panel>& sums) {
     const auto used = static_cast<Index>(sums.size());
     const Index columns = h.cols();
     const std::vector<Index> cuts = row_cuts(h, used);
     parallel_blocks(used, 1, threads, [&](Index part, Index /*end*/) {
       const auto at = static_cast<std::size_t>(part);
       sums[at].setZero(width, columns);
-      for (Index n = cuts[at]; n < cuts[at + 1]; ++n) row(n, sums[at]);
+      add(cuts[at], cuts[at + 1], sums[at].data());
     });
     Panel& out = sums.front();
     constexpr Index columns_at_once = 8192;
@@ -101,7 +87,7 @@ void panel_times(const Sparse& h, ConstMatrixView x, MatrixView out, int threads
   for (Index first = 0; first < x.cols(); first += SparsePanels::width) {
     SparsePanels::pack(x, first, panel);
     parallel_blocks(h.rows(), rows_at_once, threads, [&](Index begin, Index end) {
-      for (Index n = begin; n < end; ++n) result.col(n) = SparsePanels::row_times(h, n, panel);
+      panel_rows_times(rows_view(h), begin, end, panel.data(), result.data() + SparsePanels::width * begin);
     });
     SparsePanels::unpack(result, first, out);
   }
@@ -115,22 +101,39 @@ void panel_transposed_times(const Sparse& h, ConstMatrixView x, MatrixView out, 
   for (Index first = 0; first < x.cols(); first += SparsePanels::width) {
     SparsePanels::pack(x, first, panel);
     const SparsePanels::Panel& result = SparsePanels::sum_over_rows(
-        h, threads, [&](Index n, SparsePanels::Panel& sum) { SparsePanels::add_row(h, n, panel.col(n), sum); }, sums);
+        h, threads,
+        [&](Index begin, Index end, double* sum) {
+          add_panel_transposed(rows_view(h), begin, end, panel.data() + SparsePanels::width * begin, sum);
+        },
+        sums);
     SparsePanels::unpack(result, first, out);
   }
 }
 
-/// out := H'diag(weights) H X, every row read once for both products.
+/// out := H'diag(weights) H X, rows read once from memory for both products. Those of weight zero count nothing,
+/// whatever X is.
 template <class Sparse>
 void panel_gram_times(const Sparse& h, const Vector& weights, ConstMatrixView x, MatrixView out, int threads) {
+  constexpr Index rows_at_once = 64;
   SparsePanels::Panel panel;
   std::vector<SparsePanels::Panel> sums = SparsePanels::partial_sums(h);
   for (Index first = 0; first < x.cols(); first += SparsePanels::width) {
     SparsePanels::pack(x, first, panel);
     const SparsePanels::Panel& result = SparsePanels::sum_over_rows(
         h, threads,
-        [&](Index n, SparsePanels::Panel& sum) {
-          if (weights(n) != 0.0) SparsePanels::add_row(h, n, weights(n) * SparsePanels::row_times(h, n, panel), sum);
+        [&](Index begin, Index end, double* sum) {
+          Eigen::Array<double, SparsePanels::width, rows_at_once> products;
+          for (Index from = begin; from < end; from += rows_at_once) {
+            const Index to = std::min(from + rows_at_once, end);
+            panel_rows_times(rows_view(h), from, to, panel.data(), products.data());
+            for (Index n = from; n < to; ++n) {
+              if (weights(n) == 0.0)
+                products.col(n - from).setZero();
+              else
+                products.col(n - from) *= weights(n);
+            }
+            add_panel_transposed(rows_view(h), from, to, products.data(), sum);
+          }
         },
         sums);
     SparsePanels::unpack(result, first, out);

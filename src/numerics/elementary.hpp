@@ -1,6 +1,6 @@
 #pragma once
 // Branch-free scalar kernels that compilers turn into SIMD code when a plain loop calls them. Internal to batch.cpp,
-// expectations.cpp and tilted_rules.cpp, the only places with SIMD.
+// expectations.cpp, tilted_rules.cpp and the quadratures of src/network, the only places with SIMD.
 
 #include "base/vectorised.hpp"
 

@@ -31,6 +31,23 @@ void sort_unique(std::vector<double>& points) {
   points.erase(std::unique(points.begin(), points.end()), points.end());
 }
 
+/// An integrand that tells the function which it calls where that is asked for next, at place(u) for a point u.
+template <class Body, class Place>
+struct Integrand : Body {
+  ScalarFunction function;
+  Place place;
+
+  [[nodiscard]] bool looks_ahead() const { return function.looks_ahead(); }
+  void ahead(std::span<const double> points) const {
+    std::vector<double> at;
+    at.reserve(points.size());
+    for (const double u : points) at.push_back(place(u));
+    function.ahead(at);
+  }
+};
+template <class Body, class Place>
+Integrand(Body, ScalarFunction, Place) -> Integrand<Body, Place>;
+
 // ---- expectations --------------------------------------------------------------------------------------------------
 
 // Interpolation in 21 Chebyshev points on [-1, 1] and the monomial coefficients of T_0 .. T_20.
@@ -68,6 +85,11 @@ const ChebyshevTable& chebyshev_table() {
 bool expectation_by_polynomial(ScalarFunction f, double m, double s, double width, bool insist,
                                GaussianExpectation& result) {
   const ChebyshevTable& table = chebyshev_table();
+  if (f.looks_ahead()) {
+    std::vector<double> points = {m};
+    for (const double point : table.point) points.push_back(m + width * point);
+    f.ahead(points);
+  }
   const double centre = f(m);
   std::array<double, degree + 1> difference, coefficient{}, power{};
   double largest = 0.0;
@@ -110,9 +132,10 @@ struct LogTilted {
   ScalarFunction log_site;
   double m, v, power;
   double operator()(double u) const {
-    const double site = power * log_site(m + u) - 0.5 * u * (u / v);
+    const double site = power * log_site(place(u)) - 0.5 * u * (u / v);
     return site < infinity ? site : -infinity;  // NaN and +inf are no density.
   }
+  [[nodiscard]] double place(double u) const { return m + u; }
 };
 
 struct Sample {
@@ -148,6 +171,7 @@ class ModeSearch {
       }
     }
     sort_unique(points);
+    look_ahead(points);
     for (double u : points) samples_.push_back(sample(u));
     widen(s);
     refine();
@@ -172,6 +196,11 @@ class ModeSearch {
   }
 
  private:
+  void look_ahead(std::vector<double> points) const {
+    for (double& u : points) u = log_tilted_.place(u);
+    log_tilted_.log_site.ahead(points);
+  }
+
   Sample sample(double u) {
     const Sample found{u, log_tilted_(u)};
     if (found.log_value > best_.log_value) best_ = found;
@@ -192,24 +221,35 @@ class ModeSearch {
     }
   }
 
+  // Calls visit(middle) for the intervals around every relevant local maximum across which the density changes much.
+  template <class Visit>
+  void visit_unresolved(Visit&& visit) const {
+    for (std::size_t i = 1; i + 1 < samples_.size(); ++i) {
+      const Sample &left = samples_[i - 1], &here = samples_[i], &right = samples_[i + 1];
+      if (here.log_value < left.log_value || here.log_value < right.log_value) continue;
+      if (here.log_value < best_.log_value - negligible) continue;
+      const double scale = std::fabs(here.u) + std::fabs(here.u + log_tilted_.m);
+      for (const Sample* side : {&left, &right}) {
+        const bool resolved = side->log_value > here.log_value - 3.0;
+        const bool tiny = std::fabs(side->u - here.u) <= 16.0 * epsilon * scale;
+        if (!resolved && !tiny) visit(0.5 * (side->u + here.u));
+      }
+    }
+  }
+
   // Halve the intervals around every relevant local maximum until the density changes little across them.
   void refine() {
     // A site that vanishes wherever it was looked at has no maximum to close in on.
     if (best_.log_value == -infinity) return;
     constexpr std::size_t most_samples = 20000;
     for (int round = 0; round < 200 && samples_.size() < most_samples; ++round) {
-      std::vector<Sample> added;
-      for (std::size_t i = 1; i + 1 < samples_.size(); ++i) {
-        const Sample &left = samples_[i - 1], &here = samples_[i], &right = samples_[i + 1];
-        if (here.log_value < left.log_value || here.log_value < right.log_value) continue;
-        if (here.log_value < best_.log_value - negligible) continue;
-        const double scale = std::fabs(here.u) + std::fabs(here.u + log_tilted_.m);
-        for (const Sample* side : {&left, &right}) {
-          const bool resolved = side->log_value > here.log_value - 3.0;
-          const bool tiny = std::fabs(side->u - here.u) <= 16.0 * epsilon * scale;
-          if (!resolved && !tiny) added.push_back(sample(0.5 * (side->u + here.u)));
-        }
+      if (log_tilted_.log_site.looks_ahead()) {
+        std::vector<double> points;
+        visit_unresolved([&](double u) { points.push_back(u); });
+        look_ahead(std::move(points));
       }
+      std::vector<Sample> added;
+      visit_unresolved([&](double u) { added.push_back(sample(u)); });
       if (added.empty()) return;
       samples_.insert(samples_.end(), added.begin(), added.end());
       std::sort(samples_.begin(), samples_.end(), [](const Sample& a, const Sample& b) { return a.u < b.u; });
@@ -374,8 +414,9 @@ GaussianExpectation expectation_by_quadrature(ScalarFunction f, double m, double
   // E[f], E[z f] and E[(z^2 - 1) f] with f(m) subtracted, which changes the first only.
   const double centre = f(m);
   bool finite = std::isfinite(centre);
-  const auto integrand = [&](double z) {
-    const double value = f(m + s * z) - centre;
+  const auto place = [m, s](double z) { return m + s * z; };
+  const auto weighted_value = [&](double z) {
+    const double value = f(place(z)) - centre;
     if (!std::isfinite(value)) {
       finite = false;
       return std::array<double, 3>{};
@@ -383,6 +424,7 @@ GaussianExpectation expectation_by_quadrature(ScalarFunction f, double m, double
     const double weighted = value * std::exp(-0.5 * z * z - log_sqrt_two_pi);
     return std::array<double, 3>{weighted, z * weighted, (z * z - 1.0) * weighted};
   };
+  const Integrand integrand{weighted_value, f, place};
   constexpr double reach = 9.5;
   std::vector<double> breakpoints = {-reach, -6.0, -4.0, -2.5, -1.2, 0.0, 1.2, 2.5, 4.0, 6.0, reach};
   for (const Feature& feature : features)
@@ -421,11 +463,12 @@ TiltedMoments tilted_moments(ScalarFunction log_site, double m, double v, double
   const ModeSearch search(log_tilted, features, kinks);
   const double peak = search.peak(), log_peak = search.log_peak();
   if (log_peak == -infinity) return {-infinity, m, v, false};
-  const auto integrand = [&](double u) {
+  const auto weighted_density = [&](double u) {
     const double density = std::exp(log_tilted(u) - log_peak);
     const double w = u - peak;
     return std::array<double, 3>{density, w * density, w * w * density};
   };
+  const Integrand integrand{weighted_density, log_site, [&](double u) { return log_tilted.place(u); }};
   const auto integral = integrate<3>(integrand, search.breakpoints(), {.relative = reachable(log_peak)});
   TiltedMoments result = moments_from(integral.value, m, v, peak, log_peak);
   result.converged = accurate(integral);

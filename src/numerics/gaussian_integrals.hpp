@@ -32,6 +32,12 @@ struct SiteDerivatives {
   double value, first, second;
 };
 
+/// Callables that want to know which points are asked for next: a call for each costs them more than its numbers.
+template <class F>
+concept LooksAhead = requires(F& f, std::span<const double> points) {
+  f.ahead(points);
+};
+
 /// A non-owning reference to a function or callable double -> R; valid while the callable lives.
 template <class R>
 class FunctionOf {
@@ -46,10 +52,20 @@ class FunctionOf {
     } else {
       target_.object = const_cast<void*>(static_cast<const void*>(std::addressof(f)));
       call_ = [](Target target, double x) -> R { return (*static_cast<Callable*>(target.object))(x); };
+      if constexpr (LooksAhead<Callable>)
+        ahead_ = [](Target target, std::span<const double> points) {
+          static_cast<Callable*>(target.object)->ahead(points);
+        };
     }
   }
 
   R operator()(double x) const { return call_(target_, x); }
+
+  [[nodiscard]] bool looks_ahead() const { return ahead_ != nullptr; }
+  /// These points are asked for next, in this order.
+  void ahead(std::span<const double> points) const {
+    if (ahead_ != nullptr) ahead_(target_, points);
+  }
 
  private:
   union Target {
@@ -58,6 +74,7 @@ class FunctionOf {
   };
   Target target_;
   R (*call_)(Target, double);
+  void (*ahead_)(Target, std::span<const double>) = nullptr;
 };
 using ScalarFunction = FunctionOf<double>;
 using DerivativeFunction = FunctionOf<SiteDerivatives>;

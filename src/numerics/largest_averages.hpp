@@ -22,9 +22,11 @@ using WithoutPoints = std::function<bool(Index row, const LatentDifferences& dif
 ///
 /// Rows that `without_points` leaves: scrambled Sobol' points and antithetic pairs, the same for all rows, in the
 /// principal directions that are left when the noise that is independent between the latents is integrated exactly.
-/// Points are doubled until the spread of several scramblings is small enough or there are 2^18 pairs (2^19 of plain
-/// softmaxes); the error stated is 3.5 standard errors. Rows share nothing else, so that results do not depend on other
-/// rows or on threads.
+/// Where little is independent and tolerances let it, in single precision: the softmax itself, or every chance of the
+/// probit by separation of variables. Points are doubled until the spread of several scramblings is small enough or
+/// there are 2^18 pairs (2^19 of plain softmaxes in double, 2^21 in single precision, 2^18 points of a class's chance);
+/// the error stated is 3.5 standard errors. Rows share nothing else, so that results do not depend on other rows or on
+/// threads.
 void average_largest(LargestAverage average, ClassLink link, Index classes, ConstSpan mean, ConstSpan covariance,
                      const ProbabilityGoal& goal, const WithoutPoints& without_points, Span value, Span error);
 

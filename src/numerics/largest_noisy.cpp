@@ -19,6 +19,8 @@ constexpr Index phases = 16;
 constexpr double least_variance = 0.01;
 /// Standard deviations in steps at most: that many nodes.
 constexpr double most_steps = 40.0;
+/// Sums over a Gumbel density need nodes as near as this.
+constexpr double widest_gumbel_step = 0.4;
 /// A normal variable is this far below or above its mean with a chance of 1e-8; so is a Gumbel one.
 constexpr double normal_reach = 5.7, gumbel_below = 3.0, gumbel_above = 18.0;
 
@@ -98,6 +100,28 @@ void gumbel(double from, double width, Vector& value, Vector& density) {
   density.array() *= value.array();
 }
 
+/// Distribution and density of a standard Gumbel variable with wide normal noise, by the trapezoidal rule over the
+/// former, whose nodes are few however wide the noise is.
+void wide_gumbel(double from, double width, double deviation, Vector& value, Vector& density) {
+  constexpr double lowest = -4.0, highest = 24.0, apart = widest_gumbel_step;
+  Vector nodes(static_cast<Index>((highest - lowest) / apart) + 1), weight(nodes.size());
+  gumbel(lowest, apart, nodes, weight);
+  weight /= weight.sum();
+  value.setZero();
+  density.setZero();
+  Vector z(value.size()), part(value.size());
+  for (Index k = 0; k < weight.size(); ++k) {
+    const double shift = lowest + static_cast<double>(k) * apart;
+    for (Index i = 0; i < z.size(); ++i) z(i) = (from + static_cast<double>(i) * width - shift) / deviation;
+    part = -0.5 * z.array().square();
+    batch::exp(view(part), view(part));
+    density += weight(k) * part;
+    batch::ndtr(view(z), view(z));
+    value += weight(k) * z;
+  }
+  density /= deviation * std::sqrt(2.0 * std::numbers::pi);
+}
+
 }  // namespace
 
 Vector LargestNoisy::usable(ClassLink link, const Vector& variance) {
@@ -106,7 +130,8 @@ Vector LargestNoisy::usable(ClassLink link, const Vector& variance) {
   return large.cwiseMin(most * most);
 }
 
-LargestNoisy::LargestNoisy(ClassLink link, const Vector& variance) : step_(step_for(link, variance)) {
+LargestNoisy::LargestNoisy(ClassLink link, const Vector& variance)
+    : step_(step_for(link, variance)), spread_(std::sqrt(1.0 + variance.maxCoeff())) {
   for (const double own : variance) tables_.push_back(table(link, own));
   work_.resize(lanes * (3 * variance.size() + 1));
 }
@@ -134,9 +159,11 @@ LargestNoisy::Table LargestNoisy::table(ClassLink link, double variance) const {
     batch::ndtr(view(value), view(value));
   } else if (variance == 0.0) {
     gumbel(t.lower, width, value, density);
+  } else if (width > widest_gumbel_step) {
+    wide_gumbel(t.lower, width, deviation, value, density);
   } else {
     // The trapezoidal rule over the normal noise, on places of the table: accurate to 1e-8 or better.
-    const auto apart = std::max(Index{1}, static_cast<Index>(std::min(0.6 * deviation, 0.4) / width));
+    const auto apart = std::max(Index{1}, static_cast<Index>(std::min(0.6 * deviation, widest_gumbel_step) / width));
     const auto half = static_cast<Index>(std::ceil(6.5 * deviation / (static_cast<double>(apart) * width)));
     Vector plain(places + 2 * half * apart), plain_density(plain.size());
     gumbel(t.lower - static_cast<double>(half * apart) * width, width, plain, plain_density);
@@ -197,7 +224,8 @@ void LargestNoisy::add(const Eigen::Ref<const Matrix>& f, Eigen::Ref<Vector> sum
     const Eigen::Map<const Matrix> by_lane(sums, lanes, classes + 1);
     const Vector chance = by_lane.colwise().sum().transpose() * static_cast<double>(phases);
     sum.head(classes) += chance.head(classes);
-    sum(classes) += chance.head(classes).sum() * first + chance(classes) * step_;
+    // That chances do not quite add up to one is no news of where the largest is.
+    sum(classes) += first + chance(classes) / chance.head(classes).sum() * step_;
   }
 }
 

@@ -21,6 +21,9 @@ class LargestNoisy {
   /// Noise that the tables can hold: what is too small becomes 0, what is too large for the smallest is cut.
   [[nodiscard]] static Vector usable(ClassLink link, const Vector& variance);
 
+  /// How far the noise spreads the largest, about: 1 or its largest standard deviation.
+  [[nodiscard]] double spread() const { return spread_; }
+
   /// Rows of f are points. Adds to C probabilities and behind them to the mean of the largest.
   void add(const Eigen::Ref<const Matrix>& f, Eigen::Ref<Vector> sum);
 
@@ -35,6 +38,7 @@ class LargestNoisy {
   [[nodiscard]] Table table(ClassLink link, double variance) const;
 
   double step_;
+  double spread_;
   std::vector<Table> tables_;
   Vector work_;
 };

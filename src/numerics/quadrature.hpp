@@ -53,6 +53,21 @@ struct Panel {
   int noisy = 0;  // Halvings in a row that left the errors of both halves as they were.
 };
 
+/// A kink between the last node and the end of a panel is invisible to both rules, and halving tends to leave it there.
+/// The value at the end shows it; slightly inside, because a jump may lie on the end itself.
+inline constexpr double inside_end = 1e-11;
+
+/// The points of a panel, in the order in which evaluate_panel asks for them.
+inline void add_points(double from, double to, std::vector<double>& points) {
+  const double centre = 0.5 * (from + to);
+  const double half = 0.5 * (to - from);
+  for (std::size_t i = 0; i < 7; ++i) {
+    points.push_back(centre - half * nodes[i]);
+    points.push_back(centre + half * nodes[i]);
+  }
+  points.insert(points.end(), {centre, from + inside_end * half, to - inside_end * half});
+}
+
 template <std::size_t K, class F>
 Panel<K> evaluate_panel(F& f, double from, double to) {
   Panel<K> panel{from, to, {}, {}, {}, 0};
@@ -64,10 +79,8 @@ Panel<K> evaluate_panel(F& f, double from, double to) {
     sample[14 - i] = f(centre + half * nodes[i]);
   }
   sample[7] = f(centre);
-  // A kink between the last node and the end of the panel is invisible to both rules, and halving tends to leave it
-  // there. The value at the end shows it; slightly inside, because a jump may lie on the end itself.
-  const std::array<double, K> left = f(from + 1e-11 * half);
-  const std::array<double, K> right = f(to - 1e-11 * half);
+  const std::array<double, K> left = f(from + inside_end * half);
+  const std::array<double, K> right = f(to - inside_end * half);
   for (std::size_t k = 0; k < K; ++k) {
     double fine = 0.0, coarse = 0.0, modulus = 0.0, spread = 0.0, first = 0.0, last = 0.0;
     for (std::size_t i = 0; i < 15; ++i) {
@@ -97,7 +110,8 @@ Panel<K> evaluate_panel(F& f, double from, double to) {
 /// The integral of f: double -> std::array<double, K> from breakpoints.front() to breakpoints.back().
 /// Breakpoints are increasing, at least two. Panels whose error is above their share are halved, round by round
 /// (Gauss-Kronrod 7-15), which closes in on unknown kinks and jumps. A panel of a few ulps is final, and so
-/// is one whose error is noise. Bounded work.
+/// is one whose error is noise. Bounded work. A function that looks ahead (`looks_ahead`, `ahead`) is told before every
+/// round which points it is asked for, in their order.
 template <std::size_t K, class F>
 [[nodiscard]] Integral<K> integrate(F&& f, std::span<const double> breakpoints,
                                     const IntegrationOptions& options = {}) {
@@ -113,6 +127,18 @@ template <std::size_t K, class F>
       sum.modulus[k] += panel.modulus[k];
     }
   };
+  std::vector<double> points;
+  constexpr bool may_look_ahead = requires { f.ahead(std::span<const double>(points)); };
+  bool looks_ahead = false;
+  if constexpr (may_look_ahead) looks_ahead = f.looks_ahead();
+  if constexpr (may_look_ahead) {
+    if (looks_ahead) {
+      for (std::size_t i = 0; i + 1 < breakpoints.size(); ++i)
+        if (breakpoints[i] < breakpoints[i + 1])
+          quadrature_detail::add_points(breakpoints[i], breakpoints[i + 1], points);
+      f.ahead(points);
+    }
+  }
   for (std::size_t i = 0; i + 1 < breakpoints.size(); ++i) {
     if (!(breakpoints[i] < breakpoints[i + 1])) continue;
     active.push_back(quadrature_detail::evaluate_panel<K>(f, breakpoints[i], breakpoints[i + 1]));
@@ -135,20 +161,35 @@ template <std::size_t K, class F>
       return result;
     }
     const double share = 0.5 / std::max<double>(8.0, static_cast<double>(active.size()));
-    next.clear();
-    for (const Panel& panel : active) {
+    const auto is_final = [&](const Panel& panel) {
       bool good = true;
       for (std::size_t k = 0; k < K; ++k) {
         // Rounding alone gives errors of this size; halving would not reduce them.
         const double floor = 50.0 * epsilon * panel.modulus[k];
         good = good && panel.error[k] <= std::max(floor, share * tolerance[k]);
       }
-      const double middle = 0.5 * (panel.from + panel.to);
       const double width = panel.to - panel.from;
-      if (good || panel.noisy >= 3 || width <= 8.0 * epsilon * std::max(std::fabs(panel.from), std::fabs(panel.to))) {
+      return good || panel.noisy >= 3 || width <= 8.0 * epsilon * std::max(std::fabs(panel.from), std::fabs(panel.to));
+    };
+    if constexpr (may_look_ahead) {
+      if (looks_ahead) {
+        points.clear();
+        for (const Panel& panel : active) {
+          if (is_final(panel)) continue;
+          const double middle = 0.5 * (panel.from + panel.to);
+          quadrature_detail::add_points(panel.from, middle, points);
+          quadrature_detail::add_points(middle, panel.to, points);
+        }
+        f.ahead(points);
+      }
+    }
+    next.clear();
+    for (const Panel& panel : active) {
+      if (is_final(panel)) {
         add(settled, panel);
         continue;
       }
+      const double middle = 0.5 * (panel.from + panel.to);
       Panel lower = quadrature_detail::evaluate_panel<K>(f, panel.from, middle);
       Panel upper = quadrature_detail::evaluate_panel<K>(f, middle, panel.to);
       // Once a panel is nearly resolved, a kink or jump leaves its error in one half, a smooth function in none, and

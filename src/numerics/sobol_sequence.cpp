@@ -135,4 +135,24 @@ void SobolSequence::point(std::uint32_t index, Span out) const {
   for (std::size_t i = directions_.size(); i < out.size(); ++i) out[i] = plain.uniform();
 }
 
+void SobolSequence::block(std::uint32_t first, Eigen::Ref<Matrix> out) const {
+  const auto count = static_cast<std::uint32_t>(out.rows());
+  assert(std::has_single_bit(count) && first % count == 0 && out.cols() == dimensions_);
+  for (std::size_t i = 0; i < directions_.size(); ++i) {
+    const auto column = static_cast<Index>(i);
+    std::uint32_t x = shift_[i];
+    for (std::uint32_t rest = first; rest != 0; rest &= rest - 1)
+      x ^= directions_[i][static_cast<std::size_t>(std::countr_zero(rest))];
+    for (std::uint32_t k = 0; k < count; ++k) {
+      if (k > 0) x ^= directions_[i][static_cast<std::size_t>(std::countr_zero(k))];
+      out(k, column) = (static_cast<double>(x) + 0.5) * 0x1p-32;
+    }
+  }
+  const auto beyond = static_cast<Index>(directions_.size());
+  for (Index b = 0; b < out.rows() && beyond < dimensions_; ++b) {
+    Random plain(beyond_ + first + static_cast<std::uint64_t>(b));
+    for (Index i = beyond; i < dimensions_; ++i) out(b, i) = plain.uniform();
+  }
+}
+
 }  // namespace gaussmith

@@ -22,6 +22,10 @@ class SobolSequence {
   /// Coordinates of point `index` < 2^32 in (0, 1), a number for each dimension.
   void point(std::uint32_t index, Span out) const;
 
+  /// A power of two of points from a multiple of it on, a row each, in Gray code's order: two neighbours differ by one
+  /// exclusive or.
+  void block(std::uint32_t first, Eigen::Ref<Matrix> out) const;
+
  private:
   static constexpr int bits = 32;
   std::vector<std::array<std::uint32_t, bits>> directions_;

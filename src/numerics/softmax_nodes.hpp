@@ -19,7 +19,7 @@ constexpr double most_quadrature_nodes = 2e6;
 /// differ by less than pi, so that integrands are analytic for imaginary parts up to `strip`, and the rule errs by
 /// exp(strip^2/2 - 2 pi strip/step) = exp(-28).
 template <class Visit>
-bool visit_softmax_nodes(const LatentDifferences& differences, Visit visit) {
+bool visit_softmax_nodes(const LatentDifferences& differences, Visit visit, double most_nodes = most_quadrature_nodes) {
   constexpr double reach = 7.5, exponent = 28.0, rounding = 1e-14;
   const Matrix directions = differences.directions(rounding);
   const Index axes = directions.cols();
@@ -32,7 +32,7 @@ bool visit_softmax_nodes(const LatentDifferences& differences, Visit visit) {
     const double strip = std::min(std::numbers::pi / range, std::sqrt(2.0 * exponent));
     step[at] = 2.0 * std::numbers::pi * strip / (exponent + 0.5 * strip * strip);
     nodes *= 2.0 * reach / step[at];
-    if (nodes > most_quadrature_nodes) return false;
+    if (nodes > most_nodes) return false;
     half[at] = static_cast<Index>(std::ceil(reach / step[at]));
   }
   const auto weight_of = [](double x) { return std::exp(-0.5 * x * x); };

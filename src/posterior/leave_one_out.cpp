@@ -40,6 +40,7 @@ LeaveOneOut joint_leave_one_out(const Posterior::State& state) {
 }  // namespace
 
 LeaveOneOut leave_one_out(const Posterior::State& state) {
+  if (state.left_out) return state.left_out();
   if (state.sites.width > 1) return joint_leave_one_out(state);
   const SiteRows sites(state.model.sites, state.threads);
   LeaveOneOut out;

@@ -17,6 +17,11 @@ const Model& Posterior::model() const { return state_->model; }
 const Method& Posterior::method() const { return state_->method; }
 const Report& Posterior::report() const { return state_->report; }
 const Evidence& Posterior::log_evidence() const { return state_->log_evidence; }
+bool is_sampler(const Method& method) {
+  return std::holds_alternative<ImportanceSampling>(method) || std::holds_alternative<AnnealedImportance>(method) ||
+         std::holds_alternative<EllipticalSlices>(method) || std::holds_alternative<NoUTurn>(method);
+}
+
 const Marginals& Posterior::latent() const { return state_->rows(); }
 const SiteApproximation& Posterior::site_approximation() const { return state_->sites; }
 
@@ -51,6 +56,8 @@ std::map<std::string, double, std::less<>> Posterior::gradient() const {
   const BlasThreads blas(state_->threads);
   return state_->gradient();
 }
+
+const std::optional<MixtureScales>& Posterior::scales() const { return state_->scales; }
 
 double Posterior::gradient_error() const { return state_->gradient_error; }
 

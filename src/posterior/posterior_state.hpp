@@ -18,12 +18,17 @@ class Posterior::State {
   Model model;
   Method method;
   int threads = 1;
+  std::uint64_t seed = 0;  ///< Of random choices that the evidence rests on.
   SiteApproximation sites;
   std::unique_ptr<PosteriorLaw> law;            ///< Knows the rows.
   std::function<ParameterGradient()> gradient;  ///< Of the evidence; may look into this state.
+  /// Where the law's rows without their own sites are not what leave-one-out predictions come from; else empty.
+  std::function<LeaveOneOut()> left_out;
   Evidence log_evidence;
-  double gradient_error = 0.0;  ///< What rounding leaves uncertain in an entry of the gradient.
+  std::optional<MixtureScales> scales = {};  ///< Of vmf.
+  double gradient_error = 0.0;               ///< What rounding leaves uncertain in an entry of the gradient.
   Report report;
+  Vector mean_shift;  ///< Of laplace: how far third derivatives say that means lie beside the mode, in sds; else empty.
 
   [[nodiscard]] const RowMarginals& rows() const { return law->rows(); }
 };

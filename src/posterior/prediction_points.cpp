@@ -15,7 +15,8 @@ void check_rows(const Design& rows) {
     throw InvalidModel("predict: design holds a value that is not a finite number");
 }
 
-/// Where the points are, in the prior's terms.
+}  // namespace
+
 NewPoints where(const PredictionPoints& points, const PriorGeometry& geometry) {
   if (points.inputs.size() > 0) {
     const GaussianProcess* process = process_of(geometry.prior());
@@ -41,8 +42,6 @@ NewPoints where(const PredictionPoints& points, const PriorGeometry& geometry) {
   check_rows(rows);
   return NewRows{rows};
 }
-
-}  // namespace
 
 std::pair<std::vector<Sites>, std::vector<std::vector<std::string>>> response_prototypes(
     const std::vector<Sites>& blocks) {
@@ -92,11 +91,17 @@ Prediction predict_points(const PredictionPoints& points, const PosteriorLaw& la
   else
     missing = fmt::format("predict: the response needs {} for every point", fmt::join(absent, ", "));
 
-  Marginals latent = law.predict(at);
-  if (points.offset.size() > 0) latent.mean += points.offset;
   if (points.variance.size() > 0 && law.width() > 1) throw InvalidModel("predict: variance goes with one latent a row");
-  if (points.variance.size() > 0) latent.variance += points.variance;
-  return {std::move(latent), std::move(likelihood), std::move(missing)};
+  const auto completed = [&](Marginals latent) -> Prediction {
+    if (points.offset.size() > 0) latent.mean += points.offset;
+    if (points.variance.size() > 0) latent.variance += points.variance;
+    return {std::move(latent), likelihood, missing};
+  };
+  std::vector<Prediction> parts;
+  for (Marginals& part : law.by_draw(at)) parts.push_back(completed(std::move(part)));
+  if (parts.empty()) return completed(law.predict(at));
+  const Vector equal = Vector::Ones(static_cast<Index>(parts.size()));
+  return Prediction::mixture(std::move(parts), equal);
 }
 
 }  // namespace gaussmith

@@ -13,6 +13,9 @@ namespace gaussmith {
 [[nodiscard]] std::pair<std::vector<Sites>, std::vector<std::vector<std::string>>> response_prototypes(
     const std::vector<Sites>& blocks);
 
+/// Where the points are, in the prior's terms. Throws InvalidModel for points that do not suit it.
+[[nodiscard]] NewPoints where(const PredictionPoints& points, const PriorGeometry& geometry);
+
 /// Checks the points (InvalidModel), predicts eta in blocks and finds the likelihood of the response.
 [[nodiscard]] Prediction predict_points(const PredictionPoints& points, const PosteriorLaw& law,
                                         const std::vector<Sites>& prototypes,

@@ -98,6 +98,36 @@ class LikelihoodBlock final : public SiteBlock {
     }
   }
 
+  // F(m, s) = -constant - slope m + A(scale (m - centre), |scale| s), so that
+  //   F*(a, r) = constant + (a + slope) centre + A*((a + slope)/scale, r/|scale|).
+  void conjugate(Index first, ConstSpan slope, ConstSpan growth, ConstSpan mean, ConstSpan deviation,
+                 const ConjugateOut& out) const override {
+    if constexpr (HasConjugate<Atom>) {
+      for (std::size_t i = 0; i < slope.size(); ++i) {
+        const Index row = first + static_cast<Index>(i);
+        const Shape r = shape_at(row);
+        const double left = slope[i] + r.slope;
+        const AtomConjugate x = Atom::conjugate(left / r.scale, growth[i] / std::abs(r.scale), -r.weight);
+        put(out.value, i, constants_[row] + left * r.centre + x.value);
+        put(out.mean, i, r.centre + x.mean / r.scale);
+        put(out.deviation, i, x.deviation / std::abs(r.scale));
+      }
+    } else {
+      SiteBlock::conjugate(first, slope, growth, mean, deviation, out);
+    }
+  }
+
+  void conjugate_limit(Index first, ConstSpan slope, Span out) const override {
+    if constexpr (HasConjugateLimit<Atom>) {
+      for (std::size_t i = 0; i < slope.size(); ++i) {
+        const Shape r = shape_at(first + static_cast<Index>(i));
+        out[i] = std::abs(r.scale) * Atom::conjugate_limit((slope[i] + r.slope) / r.scale, -r.weight);
+      }
+    } else {
+      SiteBlock::conjugate_limit(first, slope, out);
+    }
+  }
+
   void tilted(Index first, ConstSpan mean, ConstSpan variance, double power, const TiltedOut& out) const override {
     for (std::size_t i = 0; i < mean.size(); ++i) {
       const Index row = first + static_cast<Index>(i);

@@ -2,6 +2,7 @@
 
 #include "sites/custom.hpp"
 
+#include "gaussmith/batch_likelihood.hpp"
 #include "gaussmith/errors.hpp"
 #include "numerics/gaussian_integrals.hpp"
 #include "sites/latent_only.hpp"
@@ -13,6 +14,7 @@
 #include <cmath>
 #include <limits>
 #include <utility>
+#include <vector>
 
 namespace gaussmith {
 
@@ -34,10 +36,16 @@ double centre_of(const CustomLikelihood& likelihood, double y) {
 
 double slope_of(const CustomLikelihood& likelihood, double y) { return likelihood.slope ? likelihood.slope(y) : 0.0; }
 
-/// log t from its super-Gaussian form where it is not given itself.
-CustomLikelihood completed(CustomLikelihood likelihood) {
+/// log t from that for many numbers, or from its super-Gaussian form, where it is not given itself.
+BatchLikelihood completed(BatchLikelihood likelihood) {
+  if (likelihood.log_densities && !likelihood.log_density)
+    likelihood.log_density = [all = likelihood.log_densities](double eta, double y) {
+      double log_t = 0.0;
+      all({&eta, 1}, {&y, 1}, {&log_t, 1});
+      return log_t;
+    };
   if (likelihood.bound && !likelihood.log_density)
-    likelihood.log_density = [of = likelihood](double eta, double y) {
+    likelihood.log_density = [of = CustomLikelihood(likelihood)](double eta, double y) {
       const double s = eta - centre_of(of, y);
       return slope_of(of, y) * s + of.bound(s * s, y)[0];
     };
@@ -52,7 +60,7 @@ constexpr double bend_step = 1e-4;
 
 class CustomBlock final : public LatentOnlyBlock {
  public:
-  CustomBlock(CustomLikelihood likelihood, Vector responses)
+  CustomBlock(BatchLikelihood likelihood, Vector responses)
       : LatentOnlyBlock(traits_of(likelihood), std::move(responses)), likelihood_(completed(std::move(likelihood))) {
     if (!likelihood_.log_density) {
       throw InvalidModel(likelihood_.name + ": log_density is empty; expected a function of eta and y");
@@ -76,14 +84,17 @@ class CustomBlock final : public LatentOnlyBlock {
                           " is not declared smooth, so it has no derivatives; set smooth = true, or " +
                           "use a method that needs none");
     }
+    const Vector y = responses().segment(first, static_cast<Index>(eta.size()));
+    if (!out.value.empty()) {
+      evaluate(eta, view(y), out.value);
+      for (std::size_t i = 0; i < eta.size(); ++i) check_finite(first + static_cast<Index>(i), eta[i], out.value[i]);
+    }
+    if (!derivatives) return;
+    const Derivatives d = differentiate(first, eta, view(y));
     for (std::size_t i = 0; i < eta.size(); ++i) {
-      const Index row = first + static_cast<Index>(i);
-      put(out.value, i, finite(row, eta[i]));
-      if (!derivatives) continue;
-      const std::array<double, 3> d = derivatives_at(row, eta[i]);
-      put(out.first, i, d[0]);
-      put(out.second, i, d[1]);
-      put(out.third, i, d[2]);
+      put(out.first, i, d(static_cast<Index>(i), 0));
+      put(out.second, i, d(static_cast<Index>(i), 1));
+      put(out.third, i, d(static_cast<Index>(i), 2));
     }
   }
 
@@ -92,12 +103,13 @@ class CustomBlock final : public LatentOnlyBlock {
       const Index row = first + static_cast<Index>(i);
       GaussianExpectation e;
       if (variance[i] == 0.0 && likelihood_.smooth) {
-        const std::array<double, 3> d = derivatives_at(row, mean[i]);
-        e = {finite(row, mean[i]), d[0], 0.5 * d[1], true};
+        const double y = response_of(row);
+        const Derivatives d = differentiate(row, {&mean[i], 1}, {&y, 1});
+        e = {finite(row, mean[i]), d(0, 0), 0.5 * d(0, 1), true};
       } else {
         const Hints hints(likelihood_, response_of(row));
-        e = expectation_by_quadrature([&](double eta) { return finite(row, eta); }, mean[i], variance[i],
-                                      hints.features(), hints.kinks);
+        RowFunction log_t(*this, row, true);
+        e = expectation_by_quadrature(log_t, mean[i], variance[i], hints.features(), hints.kinks);
       }
       put(out.value, i, e.value);
       put(out.d_mean, i, e.d_mean);
@@ -109,8 +121,8 @@ class CustomBlock final : public LatentOnlyBlock {
     for (std::size_t i = 0; i < mean.size(); ++i) {
       const Index row = first + static_cast<Index>(i);
       const Hints hints(likelihood_, response_of(row));
-      const TiltedMoments t = tilted_moments([&](double eta) { return value(row, eta); }, mean[i], variance[i], power,
-                                             hints.features(), hints.kinks);
+      RowFunction log_t(*this, row, false);
+      const TiltedMoments t = tilted_moments(log_t, mean[i], variance[i], power, hints.features(), hints.kinks);
       if (!t.converged && out.inaccurate != nullptr) ++*out.inaccurate;
       put(out.log_normaliser, i, t.log_normaliser);
       put(out.mean, i, t.mean);
@@ -141,6 +153,52 @@ class CustomBlock final : public LatentOnlyBlock {
   }
 
  private:
+  using Derivatives = Eigen::Matrix<double, Eigen::Dynamic, 3>;
+
+  /// log t of one row. Where many numbers are one call, it asks for those that it was told of together.
+  class RowFunction {
+   public:
+    /// `finite` refuses an impossible eta, too.
+    RowFunction(const CustomBlock& block, Index row, bool finite) : block_(&block), row_(row), finite_(finite) {}
+
+    [[nodiscard]] bool looks_ahead() const { return static_cast<bool>(block_->likelihood_.log_densities); }
+    void ahead(ConstSpan eta) {
+      const std::vector<double> y(eta.size(), block_->response_of(row_));
+      points_.assign(eta.begin(), eta.end());
+      values_.resize(eta.size());
+      next_ = 0;
+      if (!points_.empty()) block_->evaluate(points_, y, values_);
+    }
+
+    double operator()(double eta) {
+      for (std::size_t k = next_; k < points_.size(); ++k) {
+        if (points_[k] != eta) continue;
+        next_ = k + 1;
+        return checked(eta, values_[k]);
+      }
+      return checked(eta, block_->likelihood_.log_density(eta, block_->response_of(row_)));
+    }
+
+   private:
+    [[nodiscard]] double checked(double eta, double found) const {
+      return finite_ ? block_->check_finite(row_, eta, found) : block_->check_value(row_, eta, found);
+    }
+
+    const CustomBlock* block_;
+    Index row_;
+    bool finite_;
+    std::vector<double> points_, values_;
+    std::size_t next_ = 0;
+  };
+
+  void evaluate(ConstSpan eta, ConstSpan y, Span out) const {
+    if (likelihood_.log_densities) {
+      likelihood_.log_densities(eta, y, out);
+      return;
+    }
+    for (std::size_t i = 0; i < eta.size(); ++i) out[i] = likelihood_.log_density(eta[i], y[i]);
+  }
+
   /// Throws InvalidModel where g is not that of log t, not decreasing or not convex at some points.
   void check_bound(Index row) const {
     const double y = response_of(row);
@@ -188,9 +246,8 @@ class CustomBlock final : public LatentOnlyBlock {
                                    eta, found, expected));
   }
 
-  // log t, which may be -inf (an impossible eta) but neither NaN nor +inf.
-  double value(Index row, double eta) const {
-    const double found = likelihood_.log_density(eta, response_of(row));
+  // log t may be -inf (an impossible eta) but neither NaN nor +inf.
+  double check_value(Index row, double eta, double found) const {
     if (std::isnan(found) || found == std::numeric_limits<double>::infinity()) {
       refuse_value(row, eta, found, "a finite number or -inf");
     }
@@ -198,39 +255,74 @@ class CustomBlock final : public LatentOnlyBlock {
   }
 
   // E[log t] and derivatives do not exist where t = 0.
-  double finite(Index row, double eta) const {
-    const double found = value(row, eta);
-    if (std::isinf(found)) refuse_value(row, eta, found, "a finite number: this method needs unbounded support");
+  double check_finite(Index row, double eta, double found) const {
+    if (std::isinf(check_value(row, eta, found)))
+      refuse_value(row, eta, found, "a finite number: this method needs unbounded support");
     return found;
   }
 
-  // Central differences on eta +- h, ..., +- 4h: order 8 for the first two derivatives and 6 for the third.
-  std::array<double, 3> derivatives_at(Index row, double eta) const {
-    if (likelihood_.derivatives) {
-      const std::array<double, 3> d = likelihood_.derivatives(eta, response_of(row));
-      for (const double value : d) {
-        if (!std::isfinite(value)) refuse_value(row, eta, value, "finite derivatives");
-      }
-      return d;
-    }
-    // h is a power of two times the width, and not below the spacing that |eta| leaves, so that eta + k h is exact.
-    const double scale = std::max(0.03 * likelihood_.width, 1e-5 * std::abs(eta));
-    const double h = std::exp2(std::round(std::log2(scale)));
-    std::array<double, 5> odd{}, even{};
-    const double centre = finite(row, eta);
-    for (std::size_t k = 1; k <= 4; ++k) {
-      const double right = finite(row, eta + static_cast<double>(k) * h);
-      const double left = finite(row, eta - static_cast<double>(k) * h);
-      odd[k] = right - left;
-      even[k] = (right - centre) + (left - centre);
-    }
-    return {
-        (4.0 / 5.0 * odd[1] - 1.0 / 5.0 * odd[2] + 4.0 / 105.0 * odd[3] - 1.0 / 280.0 * odd[4]) / h,
-        (8.0 / 5.0 * even[1] - 1.0 / 5.0 * even[2] + 8.0 / 315.0 * even[3] - 1.0 / 560.0 * even[4]) / (h * h),
-        (-61.0 / 30.0 * odd[1] + 169.0 / 120.0 * odd[2] - 3.0 / 10.0 * odd[3] + 7.0 / 240.0 * odd[4]) / (h * h * h)};
+  double finite(Index row, double eta) const {
+    return check_finite(row, eta, likelihood_.log_density(eta, response_of(row)));
   }
 
-  CustomLikelihood likelihood_;
+  // (log t)', (log t)'' and (log t)''' of consecutive rows.
+  Derivatives differentiate(Index first, ConstSpan eta, ConstSpan y) const {
+    if (!likelihood_.all_derivatives && !likelihood_.derivatives) return differences(first, eta, y);
+    Derivatives out(static_cast<Index>(eta.size()), 3);
+    const auto column = [&](Index k) { return Span(out.col(k).data(), eta.size()); };
+    if (likelihood_.all_derivatives) {
+      likelihood_.all_derivatives(eta, y, column(0), column(1), column(2));
+    } else {
+      for (std::size_t i = 0; i < eta.size(); ++i) {
+        const std::array<double, 3> d = likelihood_.derivatives(eta[i], y[i]);
+        out.row(static_cast<Index>(i)) << d[0], d[1], d[2];
+      }
+    }
+    for (std::size_t i = 0; i < eta.size(); ++i) {
+      for (const double value : out.row(static_cast<Index>(i)))
+        if (!std::isfinite(value)) refuse_value(first + static_cast<Index>(i), eta[i], value, "finite derivatives");
+    }
+    return out;
+  }
+
+  // Central differences on eta +- h, ..., +- 4h: order 8 for the first two derivatives and 6 for the third.
+  Derivatives differences(Index first, ConstSpan eta, ConstSpan y) const {
+    constexpr std::size_t points = 9;  // Of a row: the centre, then right and left of it.
+    std::vector<double> steps, at, responses;
+    for (std::size_t i = 0; i < eta.size(); ++i) {
+      // h is a power of two times the width, and not below the spacing that |eta| leaves, so that eta + k h is exact.
+      const double scale = std::max(0.03 * likelihood_.width, 1e-5 * std::abs(eta[i]));
+      const double h = std::exp2(std::round(std::log2(scale)));
+      steps.push_back(h);
+      at.push_back(eta[i]);
+      for (int k = 1; k <= 4; ++k) at.insert(at.end(), {eta[i] + k * h, eta[i] - k * h});
+      responses.insert(responses.end(), points, y[i]);
+    }
+    std::vector<double> found(at.size());
+    evaluate(at, responses, found);
+    Derivatives out(static_cast<Index>(eta.size()), 3);
+    for (std::size_t i = 0; i < eta.size(); ++i) {
+      const double* const value = found.data() + points * i;
+      for (std::size_t k = 0; k < points; ++k)
+        check_finite(first + static_cast<Index>(i), at[points * i + k], value[k]);
+      std::array<double, 5> odd{}, even{};
+      for (std::size_t k = 1; k <= 4; ++k) {
+        const double right = value[2 * k - 1];
+        const double left = value[2 * k];
+        odd[k] = right - left;
+        even[k] = (right - value[0]) + (left - value[0]);
+      }
+      const double h = steps[i];
+      out.row(static_cast<Index>(i)) << (4.0 / 5.0 * odd[1] - 1.0 / 5.0 * odd[2] + 4.0 / 105.0 * odd[3] -
+                                         1.0 / 280.0 * odd[4]) /
+                                            h,
+          (8.0 / 5.0 * even[1] - 1.0 / 5.0 * even[2] + 8.0 / 315.0 * even[3] - 1.0 / 560.0 * even[4]) / (h * h),
+          (-61.0 / 30.0 * odd[1] + 169.0 / 120.0 * odd[2] - 3.0 / 10.0 * odd[3] + 7.0 / 240.0 * odd[4]) / (h * h * h);
+    }
+    return out;
+  }
+
+  BatchLikelihood likelihood_;
 };
 
 }  // namespace
@@ -238,6 +330,10 @@ class CustomBlock final : public LatentOnlyBlock {
 bool is_custom(const SiteBlock& block) { return dynamic_cast<const CustomBlock*>(&block) != nullptr; }
 
 Sites observe(CustomLikelihood likelihood, const Vector& responses) {
+  return observe(BatchLikelihood{std::move(likelihood)}, responses);
+}
+
+Sites observe(BatchLikelihood likelihood, const Vector& responses) {
   return std::make_shared<const CustomBlock>(std::move(likelihood), responses);
 }
 

@@ -1,5 +1,6 @@
 // exp eta_y / sum_c exp eta_c: C classes, C latents.
 
+#include "numerics/averaged_log_sum_exp.hpp"
 #include "numerics/class_probabilities.hpp"
 #include "numerics/expected_log_sum_exp.hpp"
 #include "sites/class_block.hpp"
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 namespace gaussmith {
 
@@ -23,6 +25,20 @@ LikelihoodInfo info() {
           .formula = "exp(eta_y) / sum_c exp(eta_c)",
           .summary = "several classes, softmax of one latent function a class",
           .arguments = {classes_argument()}};
+}
+
+/// About E softmax(f), where the maximum of the bound is looked for first: the softmax of means that are drawn in as
+/// for two classes, m/sqrt(1 + pi v/8).
+void guess_probabilities(ConstSpan mean, ConstSpan covariance, Vector& out) {
+  const Eigen::Map<const Vector> m(mean.data(), out.size());
+  const Eigen::Map<const Matrix> v(covariance.data(), out.size(), out.size());
+  const Vector level = v.rowwise().mean();
+  const double all = level.mean();
+  constexpr double squared_scale = std::numbers::pi / 8.0;
+  out = m.array() - m.mean();
+  for (Index c = 0; c < out.size(); ++c)
+    out(c) /= std::sqrt(1.0 + squared_scale * std::max(0.0, v(c, c) - 2.0 * level(c) + all));
+  out = (out.array() - out.maxCoeff()).exp();
 }
 
 class MultinomialLogit final : public ClassBlock {
@@ -70,7 +86,7 @@ class MultinomialLogit final : public ClassBlock {
     SoftmaxBound bound(c);
     Vector probabilities(c);
     for_rows(first, mean, [&](Index row, Index i) {
-      probabilities.setZero();
+      guess_probabilities(row_of(mean, i, c), row_of(covariance, i, c * c), probabilities);
       const Span d_variance = row_of(out.d_variance, i, c * c);
       const auto result = bound.maximise(label(row), row_of(mean, i, c), row_of(covariance, i, c * c),
                                          {view(probabilities), row_of(out.d_mean, i, c), d_variance});
@@ -86,6 +102,34 @@ class MultinomialLogit final : public ClassBlock {
     for_rows(first, mean, [&](Index row, Index i) {
       double& own = value[static_cast<std::size_t>(i)];
       own = row_of(mean, i, width())[static_cast<std::size_t>(label(row))] - own;
+    });
+  }
+
+  void averaged_expectation(Index first, ConstSpan mean, ConstSpan covariance, std::uint64_t seed,
+                            const ExpectationOut& out, Span replicates) const override {
+    static_assert(AveragedLogSumExp::shifts == expectation_replicates);
+    const Index c = width();
+    AveragedLogSumExp average(c, seed);
+    Vector own(expectation_replicates);
+    for_rows(first, mean, [&](Index row, Index i) {
+      const Span d_mean = row_of(out.d_mean, i, c);
+      const Span d_variance = row_of(out.d_variance, i, c * c);
+      const Span each = replicates.empty() ? view(own) : row_of(replicates, i, expectation_replicates);
+      const double own_mean = row_of(mean, i, c)[static_cast<std::size_t>(label(row))];
+      const double value =
+          own_mean - average.average(row_of(mean, i, c), row_of(covariance, i, c * c), {d_mean, d_variance, each});
+      if (!out.value.empty()) out.value[static_cast<std::size_t>(i)] = value;
+      for (double& one : each) one = own_mean - one;
+      for (double& slope : d_mean) slope = -slope;
+      if (!d_mean.empty()) {
+        // 1 - p_y as a sum, without cancellation.
+        double& slope = d_mean[static_cast<std::size_t>(label(row))];
+        slope = 0.0;
+        double others = 0.0;
+        for (const double other : d_mean) others += other;
+        slope = -others;
+      }
+      for (double& bend : d_variance) bend *= -0.5;
     });
   }
 

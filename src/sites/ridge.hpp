@@ -7,9 +7,11 @@
 #include "gaussmith/types.hpp"
 #include "numerics/expectations.hpp"
 #include "numerics/gaussian_integrals.hpp"
+#include "numerics/special.hpp"
 #include "numerics/tilted_rules.hpp"
 #include "sites/dual.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <concepts>
@@ -74,6 +76,34 @@ template <class Atom>
 concept HasTiltedRule = requires(const TiltedRow& row, TiltedMoments& moments, TiltedNodes* nodes) {
   { Atom::tilted_rule(row, moments, nodes) } -> std::same_as<bool>;
 };
+
+/// A conjugate and where it is attained.
+struct AtomConjugate {
+  double value, mean, deviation;
+};
+
+/// The conjugate of -weight E[f] in the mean and the deviation of x, for weight < 0, in closed form.
+template <class Atom>
+concept HasConjugate = requires(double slope, double growth, double strength) {
+  { Atom::conjugate(slope, growth, strength) } -> std::same_as<AtomConjugate>;
+};
+
+/// The largest growth at which it is finite.
+template <class Atom>
+concept HasConjugateLimit = requires(double slope, double strength) {
+  { Atom::conjugate_limit(slope, strength) } -> std::same_as<double>;
+};
+
+/// strength phi(Phi^-1(c)): how fast strength E|.|, or another function whose slopes at both ends differ by `strength`,
+/// may grow in the deviation where a share c of that difference lies to the left. A share outside [0, 1] gives -1,
+/// apart from its rounding.
+[[nodiscard]] inline double growth_limit(double share, double strength) {
+  constexpr double blur = 1e-15;
+  const double smaller = std::min(share, 1.0 - share) + blur;
+  if (!(smaller >= 0.0)) return -1.0;
+  const double z = normal_quantile(smaller);
+  return strength * std::exp(-0.5 * z * z - log_sqrt_two_pi);
+}
 
 /// f(c x) = c^degree f(x) for c > 0.
 template <class Atom>

@@ -22,6 +22,11 @@ void SiteBlock::expected_log_density(Index /*first*/, ConstSpan /*mean*/, ConstS
   throw std::logic_error(traits().name + ": no expectation beside expectation()");
 }
 
+void SiteBlock::averaged_expectation(Index /*first*/, ConstSpan /*mean*/, ConstSpan /*covariance*/,
+                                     std::uint64_t /*seed*/, const ExpectationOut& /*out*/, Span /*replicates*/) const {
+  throw std::logic_error(traits().name + ": no expectation beside expectation()");
+}
+
 void SiteBlock::class_probabilities(Index /*first*/, ConstSpan /*mean*/, ConstSpan /*covariance*/,
                                     const ProbabilityGoal& /*goal*/, Span /*probability*/, Span /*error*/) const {
   throw InvalidOption(traits().name + ": the responses are no classes, so there are no class probabilities");

@@ -25,6 +25,8 @@ std::string_view expected(ArgumentKind kind) {
       return "a positive whole number";
     case ArgumentKind::flag:
       return "0 or 1";
+    case ArgumentKind::bound:
+      return "a PiecewiseBound's code, or 0";
   }
   return "";
 }
@@ -80,6 +82,8 @@ bool accepts(ArgumentKind kind, double value) {
       return std::isfinite(value) && value > 0.0 && whole(value);
     case ArgumentKind::flag:
       return value == 0.0 || value == 1.0;
+    case ArgumentKind::bound:
+      return whole(value);
   }
   return false;
 }

@@ -8,6 +8,7 @@
 #include "tables/additive_rows.hpp"
 #include "tables/column_sizes.hpp"
 #include "tables/weighted_moments.hpp"
+#include "tables/wide_rows.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -22,6 +23,8 @@ namespace {
 
 constexpr double default_scale = 2.5;
 constexpr double intercept_width = 10.0;
+/// The share of entries that rows of mostly zeros may have.
+constexpr double mostly_zero = 0.1;
 
 /// Standard deviations of the columns of a sparse design; 1 for constant ones.
 Vector column_spreads(const Design& design, const Vector& weights) {
@@ -33,6 +36,13 @@ Vector column_spreads(const Design& design, const Vector& weights) {
   for (Index j = 0; j < sd.size(); ++j)
     if (!(sd(j) > 1e-7 * std::sqrt(square(j)))) sd(j) = 1.0;
   return sd;
+}
+
+/// The root mean square length of rows; 0 without rows.
+double row_length(const Design& design, const Vector& weights) {
+  const Vector lengths = design.row_squares(Vector::Ones(design.cols()));
+  const Vector ones = weights.size() > 0 ? weights : Vector(Vector::Ones(design.rows()));
+  return std::sqrt(lengths.dot(ones) / ones.sum());
 }
 
 /// Fixed effects by name, in the order of the weights after the intercept.
@@ -65,7 +75,9 @@ void apply_own_priors(const AdditiveParts& parts, FixedEffects& fixed) {
 
 bool is_constant(const Table& table, const std::string& name) {
   const Column& column = table.column(name);
-  if (column.type == ColumnType::text) return false;
+  if (column.type == ColumnType::text)
+    return column.rows() > 0 &&
+           std::count(column.texts.begin(), column.texts.end(), column.texts.front()) == column.rows();
   return column.rows() > 0 && (column.numbers.array() == column.numbers(0)).all();
 }
 
@@ -115,8 +127,9 @@ std::vector<FixedTerm> code_fixed(const ModelTerms& terms, bool intercept, bool 
       others.erase(name);
       FeatureOptions options;
       options.features = {name};
-      options.drop_first_level = by_formula ? present.contains(others) : intercept;
       const bool text = table.column(name).type == ColumnType::text;
+      const bool constant = intercept && columns.size() == 1 && is_constant(table, name);
+      options.drop_first_level = !constant && (by_formula ? present.contains(others) : intercept);
       // A column of two levels or more in a model without an intercept spans the constant for those that follow.
       if (by_formula && others.empty() && text && !intercept) present.insert(std::set<std::string>());
       FeatureCoding one = make_feature_coding(table, options);
@@ -156,7 +169,7 @@ std::vector<GroupCoding> code_groups(const std::vector<GroupTerm>& groups, const
 }
 
 Vector column_centres(const TableCoding& coding, const Table& table, const Vector& weights) {
-  if (!coding.intercept || coding.fixed.empty()) return {};
+  if (!coding.intercept || coding.fixed.empty() || is_wide(coding)) return {};
   TableCoding plain = coding;
   plain.centres.resize(0);
   const Matrix rows = fixed_rows(plain, table);
@@ -165,12 +178,18 @@ Vector column_centres(const TableCoding& coding, const Table& table, const Vecto
   return centres;
 }
 
-FixedEffects fixed_effects(const AdditiveParts& parts, Settings& settings) {
+FixedEffects fixed_effects(const AdditiveParts& parts, Settings& settings, std::vector<std::string>& notes) {
   const TableCoding& coding = parts.coding;
   const Index lead = coding.intercept ? 1 : 0;
   Vector spreads;
   if (parts.table.is_sparse) {
     spreads = column_spreads(coding.features.encode_sparse(parts.table), parts.weights);
+  } else if (is_wide(coding)) {
+    TableCoding columns = coding;
+    columns.intercept = false;
+    const SparseMatrix rows = wide_rows(columns, parts.table);
+    check_sizes(rows, fixed_names(coding), parts.table);
+    spreads = column_spreads(rows, parts.weights);
   } else {
     const Matrix rows = fixed_rows(coding, parts.table);
     check_sizes(rows.rightCols(rows.cols() - lead), fixed_names(coding), parts.table);
@@ -180,9 +199,27 @@ FixedEffects fixed_effects(const AdditiveParts& parts, Settings& settings) {
   FixedEffects fixed;
   fixed.mean = Vector::Zero(lead + spreads.size());
   fixed.sd.resize(fixed.size());
-  fixed.sd.tail(spreads.size()) = parts.response_scale * spreads.cwiseInverse();
   fixed.scaled.assign(static_cast<std::size_t>(fixed.size()), true);
-  fixed.scale = settings.number("prior.scale").value_or(default_scale);
+  const std::optional<double> scale = settings.number("prior.scale");
+  fixed.scale = scale.value_or(default_scale);
+  if (parts.table.is_sparse && !scale) {
+    const Design design = parts.coding.features.encode_sparse(parts.table);
+    const double cells = static_cast<double>(design.rows()) * static_cast<double>(design.cols());
+    // The sd of eta in an average row, in units of the responses'.
+    const double wide = fixed.scale * std::sqrt(design.row_squares(spreads.cwiseAbs2().cwiseInverse()).mean());
+    const double length = row_length(design, parts.weights);
+    if (wide > widest_latent_sd && design.nonzeros() < mostly_zero * cells && length > 0.0) {
+      notes.push_back(fmt::format(
+          "{} features, most of them zero in a row: their coefficients have one prior, N(0, {:.3g}^2), with which an "
+          "average row has a latent value of sd {:.3g}; with one by the spread of each feature ({}) it would have "
+          "{:.2g}",
+          spreads.size(), fixed.scale * parts.response_scale / length, fixed.scale * parts.response_scale,
+          setting_name(fmt::format("prior.scale={}", default_scale), parts.options.spelling),
+          wide * parts.response_scale));
+      spreads.setConstant(length);
+    }
+  }
+  fixed.sd.tail(spreads.size()) = parts.response_scale * spreads.cwiseInverse();
   if (lead == 1) {
     // Classes have an intercept each, and none of them is before the others.
     if (parts.sites->width() == 1) fixed.mean(0) = best_constant(parts.sites, parts.offset, parts.weights);

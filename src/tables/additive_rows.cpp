@@ -1,6 +1,7 @@
 #include "tables/additive_rows.hpp"
 
 #include "io/levels.hpp"
+#include "tables/wide_rows.hpp"
 
 #include <vector>
 
@@ -10,6 +11,7 @@ Index weight_count(const TableCoding& coding) {
   Index count = coding.intercept ? 1 : 0;
   for (const FixedTerm& term : coding.fixed) count += term.width();
   for (const GroupCoding& group : coding.groups) count += static_cast<Index>(group.levels.size()) * group.effects();
+  for (const FieldCoding& field : coding.fields) count += field.size();
   return count;
 }
 
@@ -28,15 +30,25 @@ Matrix fixed_rows(const TableCoding& coding, const Table& table) {
 }
 
 Design additive_rows(const TableCoding& coding, const Table& table, Groups groups, Index extra) {
-  Matrix fixed = fixed_rows(coding, table);
-  if (coding.groups.empty() && extra == 0) return fixed;
+  const bool wide = is_wide(coding);
+  if (coding.groups.empty() && coding.fields.empty() && extra == 0)
+    return wide ? Design(wide_rows(coding, table)) : Design(fixed_rows(coding, table));
   std::vector<Eigen::Triplet<double>> entries;
   const auto put = [&](Index row, Index column, double value) {
     if (value != 0.0) entries.emplace_back(static_cast<int>(row), static_cast<int>(column), value);
   };
-  for (Index j = 0; j < fixed.cols(); ++j)
-    for (Index i = 0; i < fixed.rows(); ++i) put(i, j, fixed(i, j));
-  Index first = fixed.cols();
+  Index first = 0;
+  if (wide) {
+    const SparseMatrix fixed = wide_rows(coding, table);
+    for (Index i = 0; i < fixed.rows(); ++i)
+      for (SparseMatrix::InnerIterator entry(fixed, i); entry; ++entry) put(i, entry.col(), entry.value());
+    first = fixed.cols();
+  } else {
+    const Matrix fixed = fixed_rows(coding, table);
+    for (Index j = 0; j < fixed.cols(); ++j)
+      for (Index i = 0; i < fixed.rows(); ++i) put(i, j, fixed(i, j));
+    first = fixed.cols();
+  }
   for (const GroupCoding& group : coding.groups) {
     const Index effects = group.effects();
     if (groups == Groups::known) {
@@ -47,6 +59,13 @@ Design additive_rows(const TableCoding& coding, const Table& table, Groups group
           for (Index e = 0; e < effects; ++e) put(i, first + level * effects + e, multipliers(i, e));
     }
     first += static_cast<Index>(group.levels.size()) * effects;
+  }
+  for (const FieldCoding& field : coding.fields) {
+    if (groups == Groups::known) {
+      const std::vector<Index> nodes = field.rows(table);
+      for (Index i = 0; i < table.rows(); ++i) put(i, first + nodes[static_cast<std::size_t>(i)], 1.0);
+    }
+    first += field.size();
   }
   for (Index i = 0; i < extra; ++i) put(i, first + i, 1.0);
   SparseMatrix rows(table.rows(), first + extra);
@@ -73,8 +92,8 @@ UnseenLevels unseen_levels(const TableCoding& coding, const Additive& prior, con
         out.first_level.clear();
         for (const std::string& name : group.group) {
           const Column& column = table.column(name);
-          out.first_level += (out.first_level.empty() ? "" : ":") +
-                             (column.is_missing(i) ? std::string("(missing)") : cell_text(column, i));
+          if (!out.first_level.empty()) out.first_level += ':';
+          out.first_level += column.is_missing(i) ? std::string("(missing)") : cell_text(column, i);
         }
       }
     }

@@ -14,11 +14,11 @@ namespace gaussmith {
 
 enum class Groups {
   known,      ///< A level that was never seen has the effect 0.
-  population  ///< Random effects are left out for all rows.
+  population  ///< Random effects and fields are left out for all rows.
 };
 
-/// Rows of all weights; dense without groups, else sparse. `extra` are further unit columns at the end, one a row:
-/// the values of a process at the rows themselves.
+/// Rows of all weights; dense without groups, unless fixed effects are wide (wide_rows.hpp), else sparse. `extra` are
+/// further unit columns at the end, one a row: the values of a process at the rows themselves.
 [[nodiscard]] Design additive_rows(const TableCoding& coding, const Table& table, Groups groups = Groups::known,
                                    Index extra = 0);
 

@@ -2,6 +2,7 @@
 // What a coding makes of the rows of a table, for models and for predictions alike.
 
 #include "gaussmith/tables.hpp"
+#include "tables/wide_rows.hpp"
 
 namespace gaussmith {
 
@@ -10,10 +11,10 @@ namespace gaussmith {
 /// Rows without an intercept are shared; with one they keep their precision.
 [[nodiscard]] Design with_intercept(const Design& features, bool intercept);
 
-/// Puts the rows of a linear model into a design: sparse for LIBSVM text, else dense.
+/// Puts the rows of a linear model into a design: sparse for LIBSVM text and wide codings, else dense.
 template <class Rows>
 void put_rows(const TableCoding& coding, const Table& table, Rows& design) {
-  if (table.is_sparse) {
+  if (table.is_sparse || is_wide(coding.features)) {
     design = with_intercept(coding.features.encode_sparse(table), coding.intercept);
   } else {
     design = with_intercept(coding.features.encode_dense(table), coding.intercept);

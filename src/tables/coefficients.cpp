@@ -139,6 +139,22 @@ std::vector<GroupEffects> group_effects(const Model& model, const Marginals& wei
   return out;
 }
 
+std::vector<FieldEffects> field_effects(const Model& model, const Marginals& weights, const TableCoding& coding) {
+  std::vector<FieldEffects> out;
+  const auto& prior = std::get<Additive>(model.prior);
+  for (std::size_t k = 0; k < coding.fields.size(); ++k) {
+    const FieldCoding& field = coding.fields[k];
+    FieldEffects one{.term = field.term,
+                     .column = field.column,
+                     .nodes = field.names(),
+                     .precision = std::get<IntrinsicField>(prior.fields[k]).precision};
+    const auto places = Eigen::seqN(prior.first_of_field(k), field.size());
+    one.values = {weights.mean(places), weights.variance(places)};
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
 Marginals latent_of(const Prediction& predicted) { return {predicted.latent_mean(), predicted.latent_variance()}; }
 
 /// Mean and variance of rows of the weights.
@@ -168,7 +184,41 @@ std::vector<Coefficient> every_class(const Model& model, const TableCoding& codi
   return out;
 }
 
+/// V a for the covariance V of the weights of a unit.
+Vector covariance_times(const UnitWeights& unit, const Vector& a) {
+  if (unit.covariance.size() > 0) return unit.covariance * a;
+  return unit.diagonal.cwiseProduct(a) - unit.basis * unit.sign.cwiseProduct(unit.basis.transpose() * a);
+}
+
+Vector variances(const UnitWeights& unit) {
+  if (unit.covariance.size() > 0) return unit.covariance.diagonal();
+  return unit.diagonal - unit.basis.cwiseAbs2() * unit.sign;
+}
+
 }  // namespace
+
+std::vector<Coefficient> coefficients(const NetworkPosterior& posterior, double level) {
+  check_level(level);
+  const NetworkModel& model = posterior.model();
+  if (model.prior.units > 0) return {};
+  // f = centre + scale (w'(x - c) / s + w_0), the constant last.
+  const FittedNetwork& fitted = posterior.fitted();
+  const UnitWeights& linear = fitted.starts.front().linear;
+  const Index count = fitted.input_scale.size();
+  const Vector slope = fitted.response_scale * fitted.input_scale.cwiseInverse();
+  Vector level_row(count + 1);
+  level_row << -slope.cwiseProduct(fitted.input_centre), fitted.response_scale;
+  ColumnScales columns;
+  columns.names.emplace_back("(intercept)");
+  Marginals all{Vector(count + 1), Vector(count + 1)};
+  all.mean << fitted.response_centre + level_row.dot(linear.mean), slope.cwiseProduct(linear.mean.head(count));
+  all.variance << level_row.dot(covariance_times(linear, level_row)),
+      slope.cwiseAbs2().cwiseProduct(variances(linear).head(count));
+  for (const Index j : fitted.inputs)
+    columns.names.push_back(model.input_names.empty() ? fmt::format("x{}", j + 1)
+                                                      : model.input_names[static_cast<std::size_t>(j)]);
+  return summarise(columns, {all}, one(1.0), *model.sites, true, level);
+}
 
 std::vector<Coefficient> coefficients(const Posterior& posterior, const TableCoding& coding, double level) {
   check_level(level);
@@ -193,6 +243,16 @@ std::vector<Coefficient> coefficients(const Integrated& integrated, const TableC
     });
   }
   return every_class(model, coding, parts, weights, level);
+}
+
+std::vector<FieldEffects> field_effects(const Posterior& posterior, const TableCoding& coding) {
+  if (coding.fields.empty()) return {};
+  return field_effects(posterior.model(), posterior.weights(), coding);
+}
+
+std::vector<FieldEffects> field_effects(const Integrated& integrated, const TableCoding& coding) {
+  if (coding.fields.empty()) return {};
+  return field_effects(integrated.model, integrated.weights, coding);
 }
 
 std::vector<GroupEffects> group_effects(const Posterior& posterior, const TableCoding& coding) {

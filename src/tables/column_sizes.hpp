@@ -13,5 +13,8 @@ namespace gaussmith {
 /// `cure` says what helps besides another unit.
 void check_sizes(const Matrix& columns, const std::vector<std::string>& names, const Table& table,
                  const std::string& cure = {});
+/// The same for columns of sparse rows.
+void check_sizes(const SparseMatrix& rows, const std::vector<std::string>& names, const Table& table,
+                 const std::string& cure = {});
 
 }  // namespace gaussmith

@@ -1,6 +1,7 @@
 #include "tables/formula.hpp"
 
 #include "base/spelling.hpp"
+#include "io/text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,7 +14,10 @@ namespace gaussmith {
 namespace {
 
 constexpr std::string_view accepted_terms =
-    "columns, a:b, a*b, 0, 1, (1|group), (x|group), (x||group), (0 + x|group) and kernels such as se(x)";
+    "columns, a:b, a*b, 0, 1, (1|group), (x|group), (x||group), (0 + x|group), kernels such as se(x) and fields: "
+    "besag(x), rw1(x), rw2(x)";
+
+bool is_field_name(std::string_view name) { return name == "besag" || name == "rw1" || name == "rw2"; }
 
 bool is_kernel_name(std::string_view name) {
   const auto& known = kernel_catalogue();
@@ -24,7 +28,8 @@ bool is_kernel_name(std::string_view name) {
 std::string_view instead_of(std::string_view name) {
   if (name == "factor" || name == "as.factor") return ", or name the column in --categorical";
   if (name == "offset") return ", or name it in --offset";
-  if (name == "s" || name == "te" || name == "f") return ", or write gp(x)";
+  if (name == "s" || name == "te" || name == "f") return ", or write gp(x), rw2(x) or besag(x)";
+  if (name == "bym" || name == "bym2") return ", or write besag(x) + (1|x)";
   return "";
 }
 
@@ -53,6 +58,15 @@ class Parser {
     }
     if (!at_end()) fail(fmt::format("unexpected \"{}\"; terms are joined by +", text_[at_]));
     return terms;
+  }
+
+  FieldTerm field() {
+    const std::string kind = column("a field");
+    if (quoted_ || !is_field_name(kind) || !is_kernel())
+      fail(fmt::format("{} is no field", kind.empty() ? "this" : kind), 0);
+    FieldTerm term = field_term(0, kind);
+    if (!at_end()) fail(fmt::format("unexpected \"{}\" after the field", text_[at_]));
+    return term;
   }
 
   std::vector<GroupTerm> groups() {
@@ -125,6 +139,10 @@ class Parser {
     if (!quoted_ && name == ".") fail("\".\" is not understood; name the columns", start);
     if (!quoted_ && std::isdigit(static_cast<unsigned char>(text_[start])) != 0)
       fail(fmt::format("the number {} is no term", name), start);
+    if (!quoted_ && is_kernel() && is_field_name(name)) {
+      terms.fields.push_back(field_term(start, name));
+      return;
+    }
     if (!quoted_ && is_kernel()) {
       add_kernel(start, terms);
       return;
@@ -171,6 +189,41 @@ class Parser {
   [[nodiscard]] bool is_kernel() const {
     const std::string_view rest = text_.substr(at_);
     return rest.starts_with("(") || rest.starts_with("-ard(");
+  }
+
+  /// What follows the name of a field: its column, and of random walks a range and whether they are cyclic.
+  FieldTerm field_term(std::size_t start, const std::string& kind) {
+    FieldTerm term;
+    term.kind = kind;
+    if (!take("(")) fail("expected ( and a column");
+    term.column = column("a column");
+    std::vector<double> range;
+    while (take(",")) {
+      skip_spaces();
+      const std::size_t here = at_;
+      const auto end = text_.find_first_of(",)", at_);
+      std::string argument(text_.substr(at_, end == std::string_view::npos ? end : end - at_));
+      while (!argument.empty() && argument.back() == ' ') argument.pop_back();
+      if (kind == "besag") fail("besag takes a column alone; its graph is named by an option", here);
+      if (argument == "cyclic") {
+        term.cyclic = true;
+      } else if (const Cell cell = parse_cell(argument); cell.kind == CellKind::number && range.size() < 2) {
+        range.push_back(cell.value);
+      } else {
+        fail(fmt::format("\"{}\" is understood by no random walk; after the column come cyclic, or its first and last "
+                         "value",
+                         argument),
+             here);
+      }
+      at_ = end == std::string_view::npos ? text_.size() : end;
+    }
+    if (!take(")")) fail(at_end() ? "the text ends where ) is expected" : "expected ) after the column");
+    if (range.size() == 1 || (range.size() == 2 && !(range[0] < range[1])))
+      fail("a range is the first value and the last one, ascending", start);
+    if (!range.empty()) term.range.emplace(range[0], range[1]);
+    term.text = std::string(text_.substr(start, at_ - start));
+    std::erase(term.text, ' ');
+    return term;
   }
 
   /// A product of kernels that starts at `start`.
@@ -273,6 +326,10 @@ class Parser {
 
 ModelTerms parse_formula(std::string_view text, Spelling spelling) {
   return Parser(text, option_name("formula", spelling)).formula();
+}
+
+FieldTerm parse_field(std::string_view text, Spelling spelling) {
+  return Parser(text, option_name("field", spelling)).field();
 }
 
 std::vector<GroupTerm> parse_groups(std::string_view text, Spelling spelling) {

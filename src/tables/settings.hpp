@@ -47,6 +47,17 @@ class Settings {
     return found;
   }
 
+  /// The same for a text.
+  std::optional<std::string> text(const std::string& name, const std::string& other_name = {}) {
+    std::optional<std::string> found;
+    offer([&](const ParameterSetting& setting) {
+      if (setting.name != name && setting.name != other_name) return false;
+      found = setting.text;
+      return true;
+    });
+    return found;
+  }
+
   [[nodiscard]] std::vector<double> numbers(const ParameterSetting& setting) const {
     return setting.values.empty() ? parse_numbers(setting.text, setting_name(setting.name, spelling_)) : setting.values;
   }
@@ -66,12 +77,14 @@ class Settings {
         names.push_back(parameter.name);
       }
     }
+    // Methods have too many options for one line; a near one is suggested all the same.
+    const std::string parameters = fmt::format("{}", fmt::join(names, ", "));
     for (const auto& info : method_catalogue()) {
       for (const auto& option : info.options) names.push_back(option.name);
     }
-    throw InvalidOption(fmt::format("{}: there is no such parameter{}; accepted: {}",
+    throw InvalidOption(fmt::format("{}: there is no such parameter{}; accepted: {} and the options of methods",
                                     setting_name(open_.front()->name, spelling_),
-                                    suggestion(open_.front()->name, names), fmt::join(names, ", ")));
+                                    suggestion(open_.front()->name, names), parameters));
   }
 
  private:

@@ -1,5 +1,7 @@
 #include "gaussmith/table_model.hpp"
 
+#include "base/memory.hpp"
+#include "gaussian/vectors_memory.hpp"
 #include "gaussmith/kernel_expression.hpp"
 #include "io/text.hpp"
 #include "model/prior.hpp"
@@ -8,8 +10,10 @@
 #include "tables/coded_rows.hpp"
 #include "tables/column_sizes.hpp"
 #include "tables/laplace_prior.hpp"
+#include "tables/network_options.hpp"
 #include "tables/settings.hpp"
 #include "tables/weighted_moments.hpp"
+#include "tables/wide_rows.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -22,9 +26,6 @@
 namespace gaussmith {
 
 namespace {
-
-/// Latent values under the default prior, in sds of the response or units of a link, that are worth a word.
-constexpr double widest_latent_sd = 50.0;
 
 constexpr const char* default_kernel = "se";
 
@@ -57,6 +58,14 @@ LatentModel latent_model_of(const TableModelOptions& options) {
 std::string column_option(const std::string& argument, Spelling spelling) {
   return spelling == Spelling::command_line ? option_name(argument, spelling)
                                             : fmt::format("argument_columns.{}", argument);
+}
+
+PiecewiseBound parse_bound(const std::string& parameter, const std::string& text) {
+  try {
+    return PiecewiseBound::parse(text);
+  } catch (const InvalidModel& error) {
+    throw InvalidOption(fmt::format("{}: {}", parameter, error.what()));
+  }
 }
 
 /// The argument that says which rows are censored; null for a likelihood that knows no censoring.
@@ -123,18 +132,39 @@ class Builder {
     return std::move(out_);
   }
 
+  TableNetwork build_network(Table table) {
+    find_terms();
+    check_columns(table);
+    choose_rows(std::move(table));
+    code_features();
+    observe_responses();
+    const FeatureCoding& features = out_.coding.features;
+    NetworkModel model{.inputs = features.encode_dense(table_),
+                       .sites = out_.model.sites.front(),
+                       .prior = network_prior(options_, features, settings_),
+                       .offset = row_offset(out_.coding, table_),
+                       .input_names = features.names()};
+    check_sizes(*model.inputs, model.input_names, table_);
+    model.validate();
+    return {.model = std::move(model),
+            .coding = std::move(out_.coding),
+            .notes = std::move(out_.notes),
+            .warnings = std::move(out_.warnings)};
+  }
+
  private:
   [[nodiscard]] bool has_intercept() const {
+    if (options_.is_network()) return false;
     const bool has_fixed = !terms_.kernel || !terms_.fixed.empty();
     return terms_.intercept && (has_fixed || !options_.formula.empty());
   }
   /// Isotropic priors have a setting of their own; everything else that has coefficients or groups is additive.
   [[nodiscard]] bool is_additive() const {
-    if (!terms_.groups.empty() || !terms_.fixed.empty()) return !is_isotropic();
+    if (!terms_.groups.empty() || !terms_.fixed.empty() || !terms_.fields.empty()) return !is_isotropic();
     return has_intercept() && !is_isotropic();
   }
   [[nodiscard]] bool is_isotropic() const {
-    return !terms_.kernel && terms_.groups.empty() && settings_.has("prior.variance");
+    return !terms_.kernel && terms_.groups.empty() && terms_.fields.empty() && settings_.has("prior.variance");
   }
   [[nodiscard]] bool is_laplace() const { return options_.prior == "laplace"; }
   [[nodiscard]] std::string name(std::string_view field) const { return option_name(field, options_.spelling); }
@@ -156,10 +186,12 @@ class Builder {
         std::vector<GroupTerm> found = parse_groups(text, options_.spelling);
         terms_.groups.insert(terms_.groups.end(), found.begin(), found.end());
       }
+      for (const std::string& text : options_.field) terms_.fields.push_back(parse_field(text, options_.spelling));
       if (options_.is_process())
         terms_.kernel = parse_kernel(options_.kernel.empty() ? default_kernel : options_.kernel, options_.spelling);
     }
-    const bool empty = !terms_.intercept && terms_.fixed.empty() && terms_.groups.empty() && !terms_.kernel;
+    const bool empty =
+        !terms_.intercept && terms_.fixed.empty() && terms_.groups.empty() && terms_.fields.empty() && !terms_.kernel;
     if (!options_.formula.empty() && empty)
       throw InvalidOption(
           fmt::format("{} {}: nothing stands on the right but the missing intercept; give a column, a "
@@ -169,14 +201,25 @@ class Builder {
       for (std::size_t s = 0; s < t; ++s)
         if (terms_.groups[s].text == terms_.groups[t].text)
           throw InvalidOption(fmt::format("{} {} is given twice", name("random"), terms_.groups[t].text));
+    for (std::size_t k = 0; k < terms_.fields.size(); ++k)
+      for (std::size_t s = 0; s < k; ++s)
+        if (terms_.fields[s].kind == terms_.fields[k].kind && terms_.fields[s].column == terms_.fields[k].column)
+          throw InvalidOption(fmt::format("{} {} is given twice", name("field"), terms_.fields[k].text));
+    if (!terms_.fields.empty() && terms_.kernel)
+      throw InvalidOption(
+          fmt::format("{} {}: a field has a sparse precision and a kernel a dense covariance, which do not go "
+                      "together; use rw2 of a "
+                      "column in place of a smooth kernel",
+                      name("field"), terms_.fields.front().text));
     if (settings_.has("prior.variance") && !options_.coefficient_priors.empty() && !terms_.kernel)
       throw InvalidOption(fmt::format("{} {} and {} both give the prior of a coefficient; keep one, or use {}",
                                       name("coefficient_prior"), options_.coefficient_priors.front().name,
                                       setting_name("prior.variance", options_.spelling),
                                       setting_name("prior.scale", options_.spelling)));
-    if (settings_.has("prior.variance") && (terms_.kernel || !terms_.groups.empty() || !options_.formula.empty()))
+    if (settings_.has("prior.variance") &&
+        (terms_.kernel || !terms_.groups.empty() || !terms_.fields.empty() || !options_.formula.empty()))
       throw InvalidOption(fmt::format(
-          "{} is the isotropic prior of a linear model alone; beside kernels, groups and formulas use {}",
+          "{} is the isotropic prior of a linear model alone; beside kernels, groups, fields and formulas use {}",
           setting_name("prior.variance", options_.spelling), setting_name("prior.scale", options_.spelling)));
   }
 
@@ -202,9 +245,10 @@ class Builder {
 
   void check_columns(const Table& table) const {
     if (table.is_sparse) {
-      if (const auto named = named_columns(); !named.empty()) {
-        throw InvalidOption(fmt::format("{} {}: a LIBSVM table has one label a row and no named columns",
-                                        named.front().first, named.front().second));
+      for (const auto& [option, column] : named_columns()) {
+        if (column != terms_.target && table.find(column) != nullptr) continue;
+        throw InvalidOption(
+            fmt::format("{} {}: a LIBSVM table has one label a row and no named columns", option, column));
       }
       if (!options_.keep.empty()) {
         throw InvalidOption(
@@ -214,9 +258,20 @@ class Builder {
         throw InvalidOption(
             fmt::format("{}: a LIBSVM table has no named columns; all features are used", name("features")));
       }
-      if (!terms_.groups.empty() || (terms_.kernel && !terms_.kernel->named_columns().empty())) {
+      if (!terms_.groups.empty() || !terms_.fields.empty() ||
+          (terms_.kernel && !terms_.kernel->named_columns().empty())) {
         throw InvalidOption(fmt::format("{}: a LIBSVM table has no named columns; terms on columns need a CSV table",
-                                        name(terms_.groups.empty() ? "kernel" : "random")));
+                                        name(!terms_.groups.empty()   ? "random"
+                                             : !terms_.fields.empty() ? "field"
+                                                                      : "kernel")));
+      }
+      if (const double least = vectors_memory(table.rows(), table.features.cols());
+          !terms_.kernel && least > machine_memory()) {
+        throw InvalidOption(fmt::format(
+            "{}: {} rows with {} features need at least {}, more than the {} of this machine; every index up "
+            "to the largest is a feature",
+            table.name_in_messages(), table.rows(), table.features.cols(), memory_in_words(least),
+            memory_in_words(machine_memory())));
       }
     } else if (terms_.target.empty()) {
       std::vector<std::string> names;
@@ -241,8 +296,12 @@ class Builder {
         for (const std::string& column : group.group)
           if (std::find(options_.features.begin(), options_.features.end(), column) == options_.features.end())
             choice.reserved.push_back(column);
+      for (const FieldTerm& field : terms_.fields)
+        if (std::find(options_.features.begin(), options_.features.end(), field.column) == options_.features.end())
+          choice.reserved.push_back(field.column);
       // A kernel that names its columns, or a group, needs no other feature.
-      const bool may_be_none = (terms_.kernel && !terms_.kernel->sees_all()) || !terms_.groups.empty();
+      const bool may_be_none =
+          (terms_.kernel && !terms_.kernel->sees_all()) || !terms_.groups.empty() || !terms_.fields.empty();
       const bool none = options_.features.empty() && may_be_none && all_reserved(whole, choice.reserved);
       const std::vector<std::string> features = none ? std::vector<std::string>() : choose_features(whole, choice);
       const std::vector<std::string> named =
@@ -250,7 +309,9 @@ class Builder {
       const auto is_named = [&](const std::string& f) {
         return std::find(named.begin(), named.end(), f) != named.end();
       };
-      if (terms_.kernel && terms_.kernel->sees_all()) {
+      if (options_.is_network()) {
+        inputs_ = features;
+      } else if (terms_.kernel && terms_.kernel->sees_all()) {
         inputs_ = features;
         if (!named.empty()) name_all(*terms_.kernel, features);
         for (const std::string& column : named)
@@ -266,6 +327,7 @@ class Builder {
       for (const std::string& column : group.group) require_feature(whole, column);
       if (!group.slope.empty()) require_feature(whole, group.slope);
     }
+    for (const FieldTerm& field : terms_.fields) require_feature(whole, field.column);
   }
 
   static bool all_reserved(const Table& table, const std::vector<std::string>& reserved) {
@@ -294,7 +356,10 @@ class Builder {
     feature_options_.features = options_.features;
     sort_features(whole);
     feature_options_.drop_first_level = has_intercept();
-    if (options_.standardize) {
+    if (options_.standardize && options_.is_network()) {
+      out_.notes.push_back(
+          fmt::format("{} changes nothing: a network standardises its inputs itself", name("standardize")));
+    } else if (options_.standardize) {
       const bool sparse_design = whole.is_sparse && !terms_.kernel;
       feature_options_.scaling = sparse_design ? Scaling::scale : Scaling::standardize;
       if (sparse_design) {
@@ -308,6 +373,7 @@ class Builder {
       used.insert(used.end(), group.group.begin(), group.group.end());
       if (!group.slope.empty()) used.push_back(group.slope);
     }
+    for (const FieldTerm& field : terms_.fields) used.push_back(field.column);
     used.insert(used.end(), feature_options_.reserved.begin(), feature_options_.reserved.end());
     CompleteRows complete = complete_rows(std::move(whole), used, options_.drop_missing);
     table_ = std::move(complete.table);
@@ -326,6 +392,7 @@ class Builder {
                               ? std::vector<FixedTerm>()
                               : code_fixed(terms_, has_intercept(), !options_.formula.empty(), table_, out_.warnings);
       out_.coding.groups = code_groups(terms_.groups, name("random"), table_);
+      out_.coding.fields = code_fields(terms_.fields, options_, table_, out_.notes);
       for (const FixedTerm& term : out_.coding.fixed)
         if (term.columns.size() == 1) note_text(term.columns.front());
       feature_options_.drop_first_level = false;
@@ -342,9 +409,16 @@ class Builder {
     }
     feature_options_.features = columns;
     coding = make_feature_coding(table_, feature_options_);
+    if (options_.is_network()) drop_mirrored_levels(coding);
     out_.warnings.insert(out_.warnings.end(), coding.warnings.begin(), coding.warnings.end());
     for (const FeatureColumn& column : coding.columns) note_text(column);
     if (terms_.kernel) place_columns();
+  }
+
+  /// Of two levels the second column says all: the first is its mirror image, also when standardised.
+  static void drop_mirrored_levels(FeatureCoding& coding) {
+    for (FeatureColumn& column : coding.columns)
+      column.drop_first_level = column.type == ColumnType::text && column.levels.size() == 2;
   }
 
   void note_text(const FeatureColumn& column) {
@@ -387,7 +461,16 @@ class Builder {
     std::vector<std::string> defaults;
     for (const SiteArgumentInfo& info : likelihood_.arguments) {
       const std::string parameter = "likelihood." + info.name;
+      if (info.kind == ArgumentKind::bound) {
+        if (const auto given = settings_.text(parameter, "sites[0]." + info.name))
+          site_arguments_[info.name] = one(parse_bound(parameter, *given).code());
+        continue;
+      }
       const bool by_row = site_arguments_.contains(info.name);
+      if (options_.is_network() && info.learnable) {
+        site_arguments_[info.name] = one(info.starting_value);  // The noise variance, which a network does not know.
+        continue;
+      }
       if (const auto given = settings_.number(parameter, "sites[0]." + info.name)) {
         if (by_row) {
           throw InvalidOption(fmt::format("{} and {} both give {}; keep one",
@@ -549,14 +632,15 @@ class Builder {
 
   /// Coefficients of one linear function a class, with the priors that one function would have.
   void build_linear_classes() {
-    if (!terms_.groups.empty() || terms_.kernel)
+    if (!terms_.groups.empty() || !terms_.fields.empty() || terms_.kernel)
       throw InvalidOption(
           fmt::format("{}: a model of several classes has a process or coefficients, not {}", likelihood_.traits.name,
-                      !terms_.groups.empty() ? "effects of groups"
-                      : terms_.fixed.empty() ? "an intercept beside a process; begin the formula with 0 +"
-                                             : "both"));
+                      !terms_.groups.empty()   ? "effects of groups"
+                      : !terms_.fields.empty() ? "fields"
+                      : terms_.fixed.empty()   ? "an intercept beside a process; begin the formula with 0 +"
+                                               : "both"));
     out_.coding.centres = column_centres(out_.coding, table_, out_.model.weights);
-    const FixedEffects fixed = fixed_effects(additive_parts(), settings_);
+    const FixedEffects fixed = fixed_effects(additive_parts(), settings_, out_.notes);
     require_positive("prior.scale", fixed.scale);
     if (table_.is_sparse) {
       put_rows(out_.coding, table_, out_.model.design);
@@ -598,9 +682,12 @@ class Builder {
     Additive prior;
     const AdditiveParts parts = additive_parts();
     out_.coding.centres = column_centres(out_.coding, table_, out_.model.weights);
-    prior.fixed = fixed_effects(parts, settings_);
+    prior.fixed = fixed_effects(parts, settings_, out_.notes);
     std::string defaults;
     prior.random = random_effects(parts, settings_, defaults);
+    std::vector<std::string> of_fields;
+    prior.fields = markov_fields(terms_.fields, parts, settings_, of_fields);
+    if (!of_fields.empty()) defaults += fmt::format("{}{}", defaults.empty() ? "" : ", ", fmt::join(of_fields, ", "));
     note_defaults("", defaults);
     if (terms_.kernel) {
       prior.process = process();
@@ -613,6 +700,7 @@ class Builder {
       note_wide_prior(prior.fixed);
     } else {
       out_.model.design = additive_rows(out_.coding, table_, Groups::known, values);
+      if (is_wide(out_.coding) && out_.model.design.cols() == prior.fixed.size()) note_wide_prior(prior.fixed);
     }
     if (out_.coding.constant != 0.0) {
       if (out_.model.offset.size() == 0) out_.model.offset = Vector::Zero(table_.rows());
@@ -628,9 +716,12 @@ class Builder {
 
   /// w ~ N(0, prior.variance I) over the columns as they are, or Laplace priors of that variance.
   void build_linear() {
-    if (!table_.is_sparse)
-      check_sizes(out_.coding.features.encode_dense(table_), out_.coding.features.names(), table_,
-                  fmt::format(", or {}", name("standardize")));
+    const FeatureCoding& features = out_.coding.features;
+    const std::string cure = fmt::format(", or {}", name("standardize"));
+    if (is_wide(features))
+      check_sizes(*features.encode_sparse(table_).entries().sparse, features.names(), table_, cure);
+    else if (!table_.is_sparse)
+      check_sizes(features.encode_dense(table_), features.names(), table_, cure);
     const Index dimension = out_.coding.features.dimension() + (has_intercept() ? 1 : 0);
     const double variance = *settings_.number("prior.variance");
     put_rows(out_.coding, table_, out_.model.design);
@@ -676,22 +767,36 @@ std::vector<double> parse_numbers(std::string_view text, std::string_view name) 
   }
 }
 
+bool TableModelOptions::is_network() const { return prior == "network" || prior == "sparse-linear"; }
+
 bool TableModelOptions::is_process() const {
   if (!prior.empty()) return prior == "gp";
-  return !kernel.empty() || random.empty();
+  return !kernel.empty() || (random.empty() && field.empty());
 }
 
 void TableModelOptions::check() const {
-  const auto name = [&](std::string_view field) { return option_name(field, spelling); };
+  const auto name = [&](std::string_view option) { return option_name(option, spelling); };
   const LikelihoodInfo& info = likelihood_of(*this);
-  if (!prior.empty() && prior != "gp" && prior != "isotropic" && prior != "linear" && prior != "laplace") {
-    throw InvalidOption(fmt::format("{}: unknown prior \"{}\"; accepted: gp, isotropic (also called linear), laplace",
-                                    name("prior"), prior));
+  if (!prior.empty() && prior != "gp" && prior != "isotropic" && prior != "linear" && prior != "laplace" &&
+      !is_network()) {
+    throw InvalidOption(fmt::format(
+        "{}: unknown prior \"{}\"; accepted: gp, isotropic (also called linear), laplace, network, sparse-linear",
+        name("prior"), prior));
+  }
+  if (is_network()) {
+    check_network(*this, info);
+  } else if (units || !weight_prior.empty()) {
+    throw InvalidOption(fmt::format("{} belongs to {} network{}", name(units ? "units" : "weight_prior"), name("prior"),
+                                    units ? "" : " and sparse-linear"));
   }
   const char* const this_prior = prior == "laplace" ? "a laplace prior" : "an isotropic prior";
   if (prior == "laplace" && !random.empty()) {
     throw InvalidOption(fmt::format("{} {}: {} laplace is a linear model alone, without groups; use {} linear",
                                     name("random"), random.front(), name("prior"), name("prior")));
+  }
+  if (prior == "laplace" && !field.empty()) {
+    throw InvalidOption(fmt::format("{} {}: {} laplace is a linear model alone, without fields; use {} linear",
+                                    name("field"), field.front(), name("prior"), name("prior")));
   }
   if (!formula.empty()) {
     const char* other = !target.empty()     ? "target"
@@ -699,6 +804,7 @@ void TableModelOptions::check() const {
                         : !prior.empty()    ? "prior"
                         : !kernel.empty()   ? "kernel"
                         : !random.empty()   ? "random"
+                        : !field.empty()    ? "field"
                         : !intercept        ? "no_intercept"
                                             : nullptr;
     if (other != nullptr)
@@ -706,6 +812,7 @@ void TableModelOptions::check() const {
     static_cast<void>(parse_formula(formula, spelling));
   }
   for (const std::string& text : random) static_cast<void>(parse_groups(text, spelling));
+  for (const std::string& text : field) static_cast<void>(parse_field(text, spelling));
   const bool linear = formula.empty() && !is_process();
   if (linear && !kernel.empty()) {
     throw InvalidOption(fmt::format("{} belongs to {} gp; {} has none", name("kernel"), name("prior"), this_prior));
@@ -716,7 +823,7 @@ void TableModelOptions::check() const {
                                     spelling == Spelling::command_line ? "--no-intercept" : "intercept = false",
                                     name("prior"), name("mean")));
   }
-  if (linear && intercept && mean != 0.0) {
+  if (linear && intercept && !is_network() && mean != 0.0) {
     throw InvalidOption(
         fmt::format("{} belongs to {} gp; {} has an intercept", name("mean"), name("prior"), this_prior));
   }
@@ -735,6 +842,7 @@ void TableModelOptions::check() const {
     static_cast<void>(latent_model_of(*this));
     const char* const without = prior == "laplace"       ? "prior laplace"
                                 : !random.empty()        ? "random"
+                                : !field.empty()         ? "field"
                                 : !offset_column.empty() ? "offset"
                                                          : nullptr;
     if (without != nullptr)
@@ -759,7 +867,57 @@ void TableModelOptions::check() const {
 
 TableModel build_table_model(Table table, const TableModelOptions& options) {
   options.check();
+  if (options.is_network()) {
+    throw InvalidOption(fmt::format("{} {}: {}", option_name("prior", options.spelling), options.prior,
+                                    options.spelling == Spelling::command_line
+                                        ? "networks go with `gaussmith fit` and its method ep alone"
+                                        : "build_table_network() makes networks"));
+  }
   return Builder(options).build(std::move(table));
+}
+
+TableNetwork build_table_network(Table table, const TableModelOptions& options) {
+  options.check();
+  if (!options.is_network()) {
+    throw InvalidOption(fmt::format("{}: expected network or sparse-linear, found \"{}\"",
+                                    option_name("prior", options.spelling), options.prior));
+  }
+  return Builder(options).build_network(std::move(table));
+}
+
+namespace {
+
+/// Columns x1, x2, ..., the target y, row-wise arguments and the offset under their own names.
+TableCoding numbered_coding(Index columns, const SiteBlock& block, bool has_offset, const std::string& save) {
+  TableCoding coding;
+  for (Index j = 0; j < columns; ++j) {
+    FeatureColumn column;
+    column.name = fmt::format("x{}", j + 1);
+    coding.features.columns.push_back(column);
+  }
+  coding.target.column = "y";
+  coding.target.kind = block.traits().response;
+  if (coding.target.kind == ResponseKind::sign) {
+    coding.target.negative = "-1";
+    coding.target.positive = "1";
+  }
+  for (const SiteParameter& parameter : block.parameters()) {
+    if (parameter.values.size() <= 1) continue;
+    if (find_column_argument(parameter.name) == nullptr) {
+      throw InvalidOption(
+          fmt::format("{}: {} varies by row, which a saved model cannot ask of new tables", save, parameter.name));
+    }
+    coding.argument_columns[parameter.name] = parameter.name;
+  }
+  if (has_offset) coding.offset_column = "offset";
+  coding.training_rows = block.size();
+  return coding;
+}
+
+}  // namespace
+
+TableCoding plain_coding(const NetworkModel& model, Spelling spelling) {
+  return numbered_coding(model.inputs.cols(), *model.sites, model.offset.size() > 0, option_name("save", spelling));
 }
 
 TableCoding plain_coding(const Model& model, Spelling spelling) {
@@ -777,36 +935,15 @@ TableCoding plain_coding(const Model& model, Spelling spelling) {
     throw InvalidOption(
         fmt::format("{}: a gp prior under a design other than the identity cannot be predicted from a table", save));
   }
-  TableCoding coding;
-  const Index columns = process != nullptr ? process->inputs.cols() : model.dimension();
-  for (Index j = 0; j < columns; ++j) {
-    FeatureColumn column;
-    column.name = fmt::format("x{}", j + 1);
-    coding.features.columns.push_back(column);
-  }
-  const SiteBlock& block = *model.sites.front();
-  coding.target.column = "y";
-  coding.target.kind = block.traits().response;
-  if (coding.target.kind == ResponseKind::sign) {
-    coding.target.negative = "-1";
-    coding.target.positive = "1";
-  }
-  for (Index c = 0; coding.target.kind == ResponseKind::label && c < block.width(); ++c)
-    coding.target.classes.push_back(std::to_string(c));
   if (model.latents.count > 1 && model.offset.size() > 0) {
     throw InvalidOption(
         fmt::format("{}: an offset of several latents a row, which a saved model cannot ask of new tables", save));
   }
-  for (const SiteParameter& parameter : block.parameters()) {
-    if (parameter.values.size() <= 1) continue;
-    if (find_column_argument(parameter.name) == nullptr) {
-      throw InvalidOption(
-          fmt::format("{}: {} varies by row, which a saved model cannot ask of new tables", save, parameter.name));
-    }
-    coding.argument_columns[parameter.name] = parameter.name;
-  }
-  if (model.offset.size() > 0) coding.offset_column = "offset";
-  coding.training_rows = model.rows();
+  const SiteBlock& block = *model.sites.front();
+  TableCoding coding = numbered_coding(process != nullptr ? process->inputs.cols() : model.dimension(), block,
+                                       model.offset.size() > 0, save);
+  for (Index c = 0; coding.target.kind == ResponseKind::label && c < block.width(); ++c)
+    coding.target.classes.push_back(std::to_string(c));
   return coding;
 }
 
@@ -814,6 +951,16 @@ SavedModel saved_model(const Posterior& posterior, TableCoding coding) {
   SavedModel saved;
   saved.fitted = posterior.fitted();
   saved.method = name_of(posterior.method());
+  saved.log_evidence = posterior.log_evidence();
+  saved.converged = posterior.report().converged();
+  saved.coding = std::move(coding);
+  return saved;
+}
+
+SavedModel saved_model(const NetworkPosterior& posterior, TableCoding coding) {
+  SavedModel saved;
+  saved.network = posterior.fitted();
+  saved.method = "ep";
   saved.log_evidence = posterior.log_evidence();
   saved.converged = posterior.report().converged();
   saved.coding = std::move(coding);

@@ -18,15 +18,16 @@ namespace {
 /// Columns whose cells must be there. That of a group need not: a row without a level is one of the population.
 std::vector<std::string> needed_columns(const TableCoding& coding, bool observed, bool population) {
   std::vector<std::string> columns;
-  if (coding.features.is_sparse) return columns;
   for (const FeatureColumn& column : coding.features.columns) columns.push_back(column.name);
   for (const FixedTerm& term : coding.fixed)
     for (const FeatureColumn& column : term.columns) columns.push_back(column.name);
   for (const GroupCoding& group : coding.groups)
     if (!population && !group.slope.empty()) columns.push_back(group.slope);
+  for (const FieldCoding& field : coding.fields)
+    if (!population) columns.push_back(field.column);
   for (const auto& [argument, column] : needed_arguments(coding, observed)) columns.push_back(column);
   if (!coding.offset_column.empty()) columns.push_back(coding.offset_column);
-  if (observed) columns.push_back(coding.target.column);
+  if (observed && !coding.features.is_sparse) columns.push_back(coding.target.column);
   return columns;
 }
 
@@ -50,7 +51,8 @@ PredictionPoints points_of(const SavedModel& model, const Table& table, const Ta
                            std::vector<std::string>& warnings) {
   PredictionPoints points;
   const TableCoding& coding = model.coding;
-  if (process_of(model.fitted.prior) != nullptr) points.inputs = coding.features.encode_dense(table);
+  const bool has_inputs = model.network || process_of(model.fitted.prior) != nullptr;
+  if (has_inputs) points.inputs = coding.features.encode_dense(table);
   // The coefficients of a laplace prior may be those of fixed effects as well.
   const bool terms = std::holds_alternative<Additive>(model.fitted.prior) || !coding.fixed.empty();
   const bool additive = terms && !coding.features.is_sparse;
@@ -58,7 +60,7 @@ PredictionPoints points_of(const SavedModel& model, const Table& table, const Ta
     points.design = additive_rows(coding, table, options.population ? Groups::population : Groups::known);
     if (!coding.groups.empty() && !options.population)
       add_unseen(model, table, options.refuse_new_levels, points, warnings);
-  } else if (process_of(model.fitted.prior) == nullptr) {
+  } else if (!has_inputs) {
     put_rows(coding, table, points.design);
   }
   points.arguments = row_arguments(coding, table, options.observed);
@@ -73,6 +75,7 @@ PredictionPoints points_of(const SavedModel& model, const Table& table, const Ta
 /// The prediction of the fit, or the average over the parameters; a new level has the variance of each of them.
 Prediction predict_points(const SavedModel& model, PredictionPoints points, const Table& table,
                           const TablePredictionOptions& options) {
+  if (model.network) return NetworkPredictor(*model.network).predict(points, options.threads);
   if (model.integration.empty()) return Predictor(model.fitted, options.threads).predict(points, options.threads);
   if (points.variance.size() == 0) return predict_mixture(model.integration, points, options.threads);
   std::vector<Prediction> parts;
@@ -171,6 +174,8 @@ TableOptions reading_options(const TableCoding& coding, const std::vector<std::s
     const bool texts = std::any_of(group.levels.begin(), group.levels.end(), is_no_number);
     if (group.group.size() == 1 && texts) options.text_columns.push_back(group.group.front());
   }
+  for (const FieldCoding& field : coding.fields)
+    if (std::any_of(field.nodes.begin(), field.nodes.end(), is_no_number)) options.text_columns.push_back(field.column);
   // So do the names of classes: 01 is not 1.
   if (std::any_of(coding.target.classes.begin(), coding.target.classes.end(), is_no_number) &&
       !coding.target.column.empty()) {

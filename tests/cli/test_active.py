@@ -84,19 +84,8 @@ class Active(ToolTest):
     def test_killed_it_goes_on_and_ends_the_same(self):
         command = (*self.SHORT, "--block", "1", "--labels", "280", "--prior", "laplace", "--threads", "1")
         whole = self.result(*command, "--curve", "whole.csv")
-        draw = random.Random(7)
-        killed = 0
         resumed = (*command, "--state", "run.state", "--curve", "curve.csv", "--json")
-        for _ in range(6):
-            running = subprocess.Popen([os.path.abspath(TOOL), *resumed], cwd=self.home.name, stdout=subprocess.PIPE,
-                                       stderr=subprocess.PIPE)
-            while running.poll() is None and not os.path.exists(self.path("run.state")):
-                time.sleep(0.001)
-            time.sleep(draw.uniform(0.0, 0.15))
-            running.send_signal(signal.SIGKILL)
-            running.communicate(timeout=60)
-            killed += running.returncode == -signal.SIGKILL
-        self.assertGreater(killed, 0)
+        self.assertGreater(self.kill_runs(resumed, "curve.csv", 6), 0)
         ended = json.loads(self.succeed(*resumed).stdout)
         self.assertEqual(ended["selected"], whole["selected"])
         self.assertEqual(ended["test_log_loss"], whole["test_log_loss"])

@@ -118,7 +118,7 @@ class Problems(ToolTest):
         cases = (
             (problem(latents=2), ("sites[0]", "row 3", "0 to 1")),
             (problem(latent_covariance={"model": "ful"}), ("latent_covariance.model", "did you mean full?")),
-            (problem(inducing={"count": 3}), ("prior.inducing", "not available yet")),
+            (problem(inducing={"count": 3000}), "prior.inducing.count"),
             (problem(latent_covariance=[[1, 0], [0, 1]]), ("prior.latent_covariance", "3 rows of 3")),
         )
         for content, says in cases:
@@ -248,7 +248,7 @@ class Tables(ToolTest):
         self.refuse_fit(likelihood="bernoulli-logit", says=("cat, dog, owl", "multinomial-logit", "multinomial-probit"))
         self.refuse_fit("--classes", "cat,dog", says=("t.csv, line 4", "\"owl\"", "cat, dog"))
         self.refuse_fit("--classes", "cat", says="two names or more")
-        self.refuse_fit("--inducing", "5", says="not available yet")
+        self.refuse_fit("--inducing", "5000", says="count of 5000")
         self.refuse_fit("--prior", "laplace", says=("laplace", "multinomial-logit"))
         self.refuse_fit("--random", "1|size", says=("--random", "multinomial-logit"))
         self.refuse_fit("--kernel", "se(size)", says=("multinomial-logit", "both"))
@@ -297,12 +297,12 @@ class Tables(ToolTest):
     def test_listings_say_how_many_latents(self):
         likelihoods = {entry["name"]: entry for entry in self.result("likelihoods")["likelihoods"]}
         self.assertEqual(likelihoods["multinomial-logit"]["latents"], "one per class")
-        self.assertEqual(likelihoods["multinomial-logit"]["methods"], ["laplace", "kl"])
+        self.assertEqual(likelihoods["multinomial-logit"]["methods"], ["laplace", "kl", "is", "ais", "ess", "nuts"])
         self.assertEqual(likelihoods["poisson"]["latents"], 1)
         methods = {entry["name"]: entry for entry in self.result("methods")["methods"]}
         self.assertEqual(methods["kl"]["latents"], ["1", "one per class"])
         self.assertEqual(methods["exact"]["latents"], ["1"])
-        self.assertEqual(methods["vmf"]["latents"], ["one per class"])
+        self.assertEqual(methods["vmf"]["latents"], ["1", "one per class"])
         self.assertIn("one per class", self.succeed("likelihoods").stdout)
 
 

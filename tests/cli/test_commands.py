@@ -328,7 +328,7 @@ class Catalogues(ToolTest):
     def test_valid_combinations(self):
         listing = json.loads(self.succeed("likelihoods", "--json").stdout)["likelihoods"]
         methods = {entry["name"]: entry["methods"] for entry in listing}
-        self.assertEqual(methods["gaussian"], ["exact", "laplace", "kl", "ep", "vb"])
+        self.assertEqual(methods["gaussian"], ["exact", "laplace", "kl", "ep", "vb", "vmf", "is", "ais", "ess", "nuts"])
         self.assertNotIn("laplace", methods["laplace"])
         self.assertNotIn("vb", methods["poisson"])
         self.assertNotIn("exact", methods["poisson"])

@@ -376,7 +376,7 @@ class Terms(ToolTest):
 
 
 class RareColumns(ToolTest):
-    """Documents: the default prior is scaled by column, which makes much of words that hardly occur."""
+    """Documents: priors scaled by column make much of words that hardly occur; where they are asked for, a note says so."""
 
     def test_a_note_names_the_prior_that_all_columns_share(self):
         rng = random.Random(3)
@@ -384,11 +384,15 @@ class RareColumns(ToolTest):
         text = "".join(f"{rng.choice((-1, 1)):+d} " + " ".join(f"{j}:0.5" for j in row) + "\n" for row in rows)
         self.write("words.svm", text)
         fit = ("fit", "--data", "words.svm", "--likelihood", "bernoulli-logit", "--prior", "linear", "--json")
-        notes = json.loads(self.succeed(*fit).stdout)["notes"]
+        notes = json.loads(self.succeed(*fit, "--set", "prior.scale=2.5").stdout)["notes"]
         # 40 entries of 1/2 a row: variance 2.5^2 / 10.
         self.assertTrue(any("--set prior.variance=0.62 makes that sd 2.5" in note for note in notes), notes)
         shared = json.loads(self.succeed(*fit, "--set", "prior.variance=0.62").stdout)
         self.assertFalse(any("wide priors" in note for note in shared.get("notes", [])))
+        # That is about what is taken by itself: 2.5 / sqrt(10) for each.
+        alone = json.loads(self.succeed(*fit).stdout)
+        self.assertTrue(any("N(0, 0.791^2)" in note for note in alone["notes"]), alone["notes"])
+        self.assertAlmostEqual(alone["coefficients"][7]["mean"], shared["coefficients"][7]["mean"], delta=0.02)
 
 
 if __name__ == "__main__":

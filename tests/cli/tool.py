@@ -4,8 +4,10 @@ import json
 import math
 import os
 import random
+import signal
 import subprocess
 import tempfile
+import time
 import unittest
 
 TOOL = os.environ.get("GAUSSMITH_TOOL", "build/bin/gaussmith")
@@ -45,6 +47,33 @@ class ToolTest(unittest.TestCase):
 
     def result(self, *arguments):
         return json.loads(self.succeed(*arguments, "--json").stdout)
+
+    def stamp(self, name):
+        """Another one whenever this file grows or gives way to a new one."""
+        try:
+            found = os.stat(self.path(name))
+        except FileNotFoundError:
+            return None
+        return found.st_ino, found.st_size, found.st_mtime_ns
+
+    def kill_runs(self, arguments, curve, kills, seed=7):
+        """Starts the command again and again, each time killed a few lines of its curve later, at a moment that the run's own
+        progress sets, not a clock that a fast machine outruns. How many were killed in mid-run."""
+        draw, killed = random.Random(seed), 0
+        for _ in range(kills):
+            running = subprocess.Popen([os.path.abspath(TOOL), *arguments], cwd=self.home.name, stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.DEVNULL)
+            to_come, seen = draw.randint(1, 5), self.stamp(curve)
+            while running.poll() is None and to_come > 0:
+                now = self.stamp(curve)
+                to_come -= now != seen
+                seen = now
+            time.sleep(draw.uniform(0.0, 0.002))
+            running.send_signal(signal.SIGKILL)
+            running.wait(timeout=60)
+            killed += running.returncode == -signal.SIGKILL
+            self.assertEqual([name for name in os.listdir(self.home.name) if name.endswith(".tmp")], [])
+        return killed
 
     def refuse(self, *arguments, code=1, says=(), **options):
         """The tool must fail with this code, exactly one line on stderr, nothing on stdout and no new file."""

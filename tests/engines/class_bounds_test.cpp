@@ -74,6 +74,20 @@ TEST(ClassBounds, TheyAreInOrder) {
   }
 }
 
+TEST(ClassBounds, NarrowIsotropicGaussiansMayBeatThePrior) {
+  // K = 4 I: N(0, s I) at s = 4 is the prior, and another s is better.
+  const ClassBounds found = class_bounds(infer(softmax_model(10, 3, 2.0, 1e-3), Kl{}));
+  EXPECT_GT(*found.theorem9, *found.theorem10 + 0.1);
+  // The best s of one row alone, by a grid; rows are independent.
+  double best = -1e300;
+  for (double s = 0.01; s < 8.0; s += 1e-3) {
+    const double r = std::sqrt(s / 3.0 + 0.25);
+    best = std::max(
+        best, 1.5 + 1.5 * std::log(s / 4.0) - 1.5 * s / 4.0 - (2.0 * r - std::log(r + 0.5) - 1.0) - std::log(3.0));
+  }
+  EXPECT_NEAR(*found.theorem9, 10.0 * best, 1e-4);
+}
+
 TEST(ClassBounds, TheyAreLeftOutWhereTheyDoNotHold) {
   Model model = softmax_model(8, 3, 1.0, 1.0);
   std::get<GaussianProcess>(model.prior).mean = 0.0;

@@ -1,5 +1,6 @@
 // Several latents a row: softmax sites under laplace and kl, a two-latent likelihood of a user under laplace.
 
+#include "gaussmith/class_bounds.hpp"
 #include "gaussmith/errors.hpp"
 #include "gaussmith/infer.hpp"
 
@@ -25,7 +26,8 @@ Vector class_labels(const Matrix& x, Index classes, std::uint64_t seed) {
   Random random(seed + 100);
   Vector y(x.rows());
   for (Index i = 0; i < x.rows(); ++i) {
-    const double place = std::floor((std::atan2(x(i, 0), x(i, 1)) / (2.0 * std::numbers::pi) + 0.5) * 0.999 * classes);
+    const double place = std::floor((std::atan2(x(i, 0), x(i, 1)) / (2.0 * std::numbers::pi) + 0.5) * 0.999 *
+                                    static_cast<double>(classes));
     y(i) = random.uniform() < 0.2 ? std::floor(random.uniform() * static_cast<double>(classes)) : place;
   }
   return y;
@@ -205,6 +207,43 @@ TEST(Classes, StructuredCovariancesLoseLittle) {
   }
 }
 
+TEST(Classes, OddModelsConvergeToTrueBounds) {
+  // One row; a class without rows; one class only; equal inputs with different labels; functions that are nearly
+  // constant.
+  const auto model_of = [](const Matrix& x, const Vector& y, double sd, double length, const char* likelihood) {
+    return Model{.prior = GaussianProcess{x, make_kernel("se", {{"signal_sd", {sd}}, {"lengthscale", {length}}})},
+                 .sites = {observe(likelihood, y, {{"classes", one(4)}})},
+                 .latents = {.count = 4}};
+  };
+  Matrix x = class_inputs(10, 21);
+  Vector y = class_labels(x, 3, 4);  // The last class is empty.
+  Matrix same = x;
+  same.bottomRows(5) = same.topRows(5);
+  Vector turned = y;
+  for (Index n = 5; n < 10; ++n) turned(n) = std::fmod(turned(n - 5) + 1.0, 4.0);
+  for (const double sd : {1e-2, 1.0, 100.0})
+    for (const char* likelihood : {"multinomial-logit", "multinomial-probit"}) {
+      const std::vector<Model> models = {
+          model_of(x.topRows(1), y.head(1), sd, 1.0, likelihood), model_of(x, y, sd, 1.0, likelihood),
+          model_of(x, Vector::Constant(10, 2.0), sd, 1.0, likelihood), model_of(same, turned, sd, 1.0, likelihood),
+          model_of(x, y, sd, 1e3, likelihood)};
+      const bool logit = likelihood == std::string_view("multinomial-logit");
+      for (std::size_t i = 0; i < models.size(); ++i)
+        for (const Method& method :
+             {logit ? Method(Laplace{}) : Method(Ep{}), logit ? Method(Kl{}) : Method(Vmf{}),
+              logit ? Method(Kl{.covariance = "structured"}) : Method(Ep{.inner = EpInner::incremental})}) {
+          const Posterior q = infer(models[i], method);
+          EXPECT_TRUE(q.report().converged())
+              << name_of(method) << ", model " << i << ", sd " << sd << ": " << q.report().brief();
+          EXPECT_TRUE(std::isfinite(q.log_evidence().value));
+          EXPECT_LE(q.log_evidence().value, 1e-9);
+          if (q.log_evidence().kind == EvidenceKind::lower_bound && i == 2 && sd < 0.1) {
+            EXPECT_NEAR(q.log_evidence().value, -10.0 * std::log(4.0), logit ? 0.1 : 10.0);
+          }
+        }
+    }
+}
+
 TEST(Classes, ExtremesConvergeOrSayWhy) {
   for (const double sd : {1e-2, 1.0, 10.0, 100.0})
     for (const Index c : {2, 3, 10}) {
@@ -353,6 +392,86 @@ TEST(Classes, TwoProbitClassesAreTheBinaryModel) {
   EXPECT_NEAR(q.log_evidence().value, b.log_evidence().value, 1e-8);
   for (Index n = 0; n < 15; ++n)
     EXPECT_NEAR((q.latent().mean(2 * n + 1) - q.latent().mean(2 * n)) / std::sqrt(2.0), b.latent().mean(n), 1e-7);
+}
+
+TEST(Classes, WeightsAreRepeatedRows) {
+  const Vector counts = (Vector(9) << 1, 3, 1, 2, 1, 1, 4, 1, 2).finished();
+  for (const char* likelihood : {"multinomial-probit", "multinomial-logit"}) {
+    const Model once = class_model(9, 3, 1.4, 3, likelihood);
+    const auto& process = std::get<GaussianProcess>(once.prior);
+    const Matrix& inputs = process.inputs;
+    const auto rows = static_cast<Index>(counts.sum());
+    Matrix x(rows, 2);
+    Vector y(rows);
+    for (Index n = 0, row = 0; n < 9; ++n)
+      for (int k = 0; k < static_cast<int>(counts(n)); ++k, ++row) {
+        x.row(row) = inputs.row(n);
+        y(row) = once.sites[0]->responses()(n);
+      }
+    Model repeated = once;
+    repeated.prior = GaussianProcess{x, process.kernel};
+    repeated.sites = {once.sites[0]->with(y, {})};
+    Model weighted = once;
+    weighted.weights = counts;
+    const std::vector<Method> methods =
+        likelihood == std::string_view("multinomial-probit")
+            ? std::vector<Method>{Ep{.tolerance = 1e-10}, Ep{.tolerance = 1e-10, .inner = EpInner::incremental}, Vmf{}}
+            : std::vector<Method>{Laplace{}, Kl{.covariance = "full"}};
+    for (const Method& method : methods) {
+      const Posterior a = infer(weighted, method);
+      const Posterior b = infer(repeated, method);
+      ASSERT_TRUE(a.report().converged()) << a.report().brief();
+      ASSERT_TRUE(b.report().converged()) << b.report().brief();
+      EXPECT_NEAR(a.log_evidence().value, b.log_evidence().value, 1e-7) << likelihood;
+      EXPECT_NEAR(a.gradient().at("kernel.signal_sd"), b.gradient().at("kernel.signal_sd"), 1e-6) << likelihood;
+      // A warm start knows that its sites are those of several copies.
+      EXPECT_LE(infer(weighted, method, {.warm_start = &a}).report().iterations, 1);
+    }
+  }
+  // Shares of rows are refused by name.
+  Model part = class_model(9, 3, 1.4, 3, "multinomial-probit");
+  part.weights = Vector::Ones(9);
+  part.weights(3) = 0.5;
+  EXPECT_THROW((void)infer(part, Ep{}), InvalidOption);
+}
+
+TEST(Classes, TwoClassesUnderTheExpectationItselfAreTheBinaryBound) {
+  const Model model = class_model(15, 2, 1.2, 11);
+  Vector y = model.sites[0]->responses();
+  for (double& label : y) label = label > 0.5 ? 1.0 : -1.0;
+  const auto& process = std::get<GaussianProcess>(model.prior);
+  const Model binary{.prior = GaussianProcess{process.inputs, make_kernel("se", {{"signal_sd", {1.2 * std::sqrt(2.0)}},
+                                                                                 {"lengthscale", {1.1}}})},
+                     .sites = {observe("bernoulli-logit", y)}};
+  const Posterior q = infer(model, Kl{.expectation = KlExpectation::quadrature});
+  const Posterior b = infer(binary, Kl{});
+  ASSERT_TRUE(q.report().converged()) << q.report().brief();
+  EXPECT_NEAR(q.log_evidence().value, b.log_evidence().value, 1e-8);
+  EXPECT_EQ(q.log_evidence().kind, EvidenceKind::estimate);
+  EXPECT_LT(q.log_evidence().standard_error.value(), 1e-7);
+  for (Index n = 0; n < 15; ++n)
+    EXPECT_NEAR(q.latent().mean(2 * n + 1) - q.latent().mean(2 * n), b.latent().mean(n), 1e-7);
+  EXPECT_THROW((void)infer(binary, Kl{.expectation = KlExpectation::quadrature}), InvalidOption);
+}
+
+TEST(Classes, TheExpectationItselfGivesTheTighterBound) {
+  for (const Index c : {3, 5}) {
+    const Model model = class_model(12, c, 2.0, 13);
+    const Posterior closed = infer(model, Kl{.covariance = "full"});
+    const double log_zb = class_bounds(closed).log_zb;
+    for (const char* covariance : {"full", "structured"}) {
+      const Posterior q = infer(model, Kl{.covariance = covariance, .expectation = KlExpectation::quadrature});
+      ASSERT_TRUE(q.report().converged()) << q.report().brief();
+      const double error = 4.0 * q.log_evidence().standard_error.value() + (c == 3 ? 1e-7 : 12 * 1e-4);
+      EXPECT_GT(q.log_evidence().value, closed.log_evidence().value);
+      EXPECT_GE(q.log_evidence().value, log_zb - error);
+      EXPECT_NEAR(q.log_evidence().value, log_zb, 0.05);
+      EXPECT_NEAR(class_bounds(q).log_zb, q.log_evidence().value, error);
+    }
+  }
+  expect_gradient(class_model(10, 3, 1.3, 7), Kl{.tolerance = 1e-10, .expectation = KlExpectation::quadrature}, 2e-6);
+  // With points the gradient is that of the expectation, and the differences those of the average.
+  expect_gradient(class_model(10, 5, 1.3, 7), Kl{.tolerance = 1e-10, .expectation = KlExpectation::quadrature}, 1e-2);
 }
 
 TEST(Classes, WarmStartsEndWhereColdOnesDo) {

@@ -1,5 +1,6 @@
 // Evidence gradients of the Laplace, exact, KL and VB engines against central differences of whole inferences.
 
+#include "engines/evidence_differences.hpp"
 #include "gaussmith/infer.hpp"
 #include "support/models.hpp"
 
@@ -13,46 +14,19 @@ namespace {
 
 using namespace gaussmith::testing;
 
-/// Central difference of the evidence in the logarithm of one parameter, inference repeated from scratch.
-double evidence_difference(const Model& model, const Method& method, const std::string& parameter,
-                           const gaussmith::Run& run) {
-  double value = 0.0;
-  for (const Parameter& p : model.parameters())
-    if (p.name == parameter) value = p.value;
-  constexpr double h = 1e-4;
-  const auto at = [&](double step) {
-    return infer(model.with_parameters({{parameter, value * std::exp(step)}}), method, run).log_evidence().value;
-  };
-  // Fourth order, so that the step can be wide enough for inference's own rounding.
-  return (8.0 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12.0 * h);
-}
-
-void expect_gradient(const Model& model, const Method& method, const gaussmith::Run& run) {
-  const Posterior posterior = infer(model, method, run);
-  ASSERT_TRUE(posterior.report().converged()) << posterior.report().brief();
-  const auto gradient = posterior.gradient();
-  std::size_t learnable = 0;
-  for (const Parameter& p : model.parameters()) learnable += p.learnable ? 1 : 0;
-  EXPECT_EQ(gradient.size(), learnable);
-  for (const auto& [name, value] : gradient) {
-    const double difference = evidence_difference(model, method, name, run);
-    EXPECT_NEAR(value, difference, 1e-5 * (1.0 + std::abs(difference))) << name;
-  }
-}
-
 class Gradient : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Gradient, OfAProcessMatchesDifferencesInBothForms) {
   const Model model = process_model(GetParam(), 14, 11);
   for (const CoreForm form : {CoreForm::covariance, CoreForm::precision})
-    expect_gradient(model, Laplace{.max_iterations = 200, .tolerance = 1e-11}, gaussmith::Run{.form = form});
+    expect_evidence_gradient(model, Laplace{.max_iterations = 200, .tolerance = 1e-11}, gaussmith::Run{.form = form});
 }
 
 TEST_P(Gradient, OfALinearModelMatchesDifferencesInBothForms) {
   for (const auto& [rows, dimension] : {std::pair<Index, Index>{12, 3}, {5, 9}})
     for (const CoreForm form : {CoreForm::covariance, CoreForm::precision})
-      expect_gradient(linear_model(GetParam(), rows, dimension, 5), Laplace{.max_iterations = 200, .tolerance = 1e-11},
-                      gaussmith::Run{.form = form});
+      expect_evidence_gradient(linear_model(GetParam(), rows, dimension, 5),
+                               Laplace{.max_iterations = 200, .tolerance = 1e-11}, gaussmith::Run{.form = form});
 }
 
 INSTANTIATE_TEST_SUITE_P(Sites, Gradient, ::testing::ValuesIn(smooth_likelihoods()), [](const auto& tested) {
@@ -69,7 +43,7 @@ TEST(GradientOfKernels, MatchesDifferencesThroughSumsAndProducts) {
         product({make_kernel("periodic", {{"period", {1.7}}}), make_kernel("rq", {{"alpha", {0.9}}})}),
         sum({make_kernel("neural-network"), make_kernel("white", {{"signal_sd", {0.3}}})})}) {
     process.kernel = kernel;
-    expect_gradient(model, Laplace{.max_iterations = 200, .tolerance = 1e-11}, {});
+    expect_evidence_gradient(model, Laplace{.max_iterations = 200, .tolerance = 1e-11}, {});
   }
 }
 
@@ -78,10 +52,10 @@ TEST(GradientOfAProcess, ThroughADenseDesign) {
   model.design = Matrix(random_matrix(15, 6, 8));
   model.sites = {random_sites("student-t", 9, 2), random_sites("bernoulli-logit", 6, 3)};
   for (const CoreForm form : {CoreForm::covariance, CoreForm::precision})
-    expect_gradient(model, Laplace{.max_iterations = 200, .tolerance = 1e-11}, gaussmith::Run{.form = form});
+    expect_evidence_gradient(model, Laplace{.max_iterations = 200, .tolerance = 1e-11}, gaussmith::Run{.form = form});
   model.design = SparseMatrix(model.design.entries().dense->sparseView(1.0, 0.8));
   for (const CoreForm form : {CoreForm::covariance, CoreForm::precision})
-    expect_gradient(model, Laplace{.max_iterations = 200, .tolerance = 1e-11}, gaussmith::Run{.form = form});
+    expect_evidence_gradient(model, Laplace{.max_iterations = 200, .tolerance = 1e-11}, gaussmith::Run{.form = form});
 }
 
 TEST(GradientOfKl, MatchesDifferencesForEverySiteInBothForms) {
@@ -89,8 +63,8 @@ TEST(GradientOfKl, MatchesDifferencesForEverySiteInBothForms) {
   for (const std::string& likelihood : all_likelihoods())
     for (const CoreForm form : {CoreForm::covariance, CoreForm::precision}) {
       SCOPED_TRACE(likelihood);
-      expect_gradient(process_model(likelihood, 10, 11), method, gaussmith::Run{.form = form});
-      expect_gradient(linear_model(likelihood, 12, 3, 5), method, gaussmith::Run{.form = form});
+      expect_evidence_gradient(process_model(likelihood, 10, 11), method, gaussmith::Run{.form = form});
+      expect_evidence_gradient(linear_model(likelihood, 12, 3, 5), method, gaussmith::Run{.form = form});
     }
 }
 
@@ -100,8 +74,8 @@ TEST(GradientOfVb, MatchesDifferencesForEverySuperGaussianSiteInBothForms) {
     if (!info.traits.super_gaussian) continue;
     for (const CoreForm form : {CoreForm::covariance, CoreForm::precision}) {
       SCOPED_TRACE(info.traits.name);
-      expect_gradient(process_model(info.traits.name, 10, 11), method, gaussmith::Run{.form = form});
-      expect_gradient(linear_model(info.traits.name, 12, 3, 5), method, gaussmith::Run{.form = form});
+      expect_evidence_gradient(process_model(info.traits.name, 10, 11), method, gaussmith::Run{.form = form});
+      expect_evidence_gradient(linear_model(info.traits.name, 12, 3, 5), method, gaussmith::Run{.form = form});
     }
   }
 }
@@ -115,14 +89,14 @@ TEST(GradientOfKl, MatchesDifferencesForConstrainedCovariances) {
       Model process = process_model("poisson", 8, 11);
       auto& inputs = std::get<GaussianProcess>(process.prior).inputs;
       inputs = 3.0 * *inputs;  // Far from singular.
-      expect_gradient(process, method, {});
-      expect_gradient(linear_model("gamma", 12, 4, 5), method, {});
+      expect_evidence_gradient(process, method, {});
+      expect_evidence_gradient(linear_model("gamma", 12, 4, 5), method, {});
     }
 }
 
 TEST(GradientOfExact, MatchesDifferences) {
-  expect_gradient(process_model("gaussian", 15, 21), Exact{}, {});
-  expect_gradient(linear_model("gaussian", 15, 4, 21), Exact{}, {});
+  expect_evidence_gradient(process_model("gaussian", 15, 21), Exact{}, {});
+  expect_evidence_gradient(linear_model("gaussian", 15, 4, 21), Exact{}, {});
 }
 
 }  // namespace

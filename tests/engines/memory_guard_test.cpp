@@ -1,12 +1,14 @@
 // A fit that cannot fit into the machine is refused before any work, by every engine.
 
 #include "base/memory.hpp"
+#include "gaussian/joint_factor.hpp"
 #include "gaussmith/errors.hpp"
 #include "gaussmith/infer.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 namespace gaussmith {
 namespace {
@@ -51,6 +53,46 @@ TEST(MemoryGuard, EveryEngineRefusesWhatDoesNotFit) {
         EXPECT_NE(text.find("GB of this machine; "), std::string::npos) << text;
       }
     }
+}
+
+TEST(MemoryGuard, ClassesAreRefusedByWhatTheirStructureTakes) {
+  // Stars of eight functions take ten matrices of order N, their contrasts two of order 7 N.
+  const auto n = static_cast<Index>(std::sqrt(machine_memory() / 8.0 / 20.0));
+  constexpr Index classes = 8;
+  const auto model = [&](const char* likelihood) {
+    return Model{.prior = GaussianProcess{Vector::LinSpaced(n, 0.0, 1.0), make_kernel("se"), 0.0},
+                 .sites = {observe(likelihood, Vector::Zero(n), {{"classes", one(static_cast<double>(classes))}})},
+                 .latents = {.count = classes}};
+  };
+  const Model softmax = model("multinomial-logit");
+  Model related = softmax;
+  related.latents.model = LatentModel::full;
+  related.latents.factor = Matrix::Identity(classes, classes);
+  related.latents.factor(1, 0) = 0.5;
+  EXPECT_THROW((void)infer(softmax, Kl{.covariance = "full"}), InvalidOption);
+  EXPECT_THROW((void)infer(related, Kl{}), InvalidOption);
+  EXPECT_THROW((void)infer(related, Laplace{}), InvalidOption);
+  EXPECT_THROW((void)infer(model("multinomial-probit"), Vmf{}), InvalidOption);
+  EXPECT_LT(joint_factor_memory(softmax, SitesSee::stars), machine_memory());
+}
+
+/// Two rows, but vectors over the weights alone fill the machine; what a form would take of them is not looked at.
+TEST(MemoryGuard, SoManyWeightsAreRefusedAtOnce) {
+  const auto d = static_cast<Index>(machine_memory() / 400.0);
+  if (d > std::numeric_limits<int>::max()) GTEST_SKIP() << "more memory than columns can be numbered";
+  SparseMatrix rows(2, d);
+  rows.insert(0, 0) = 1.0;
+  rows.insert(1, d - 1) = 1.0;
+  const Model model{.prior = NoGaussian{d},
+                    .design = rows,
+                    .offset = {},
+                    .sites = {observe("laplace", Vector::Zero(2), {{"scale", one(1.0)}})}};
+  try {
+    (void)infer(model, Vb{});
+    FAIL();
+  } catch (const InvalidOption& error) {
+    EXPECT_NE(std::string(error.what()).find("needs at least"), std::string::npos) << error.what();
+  }
 }
 
 }  // namespace

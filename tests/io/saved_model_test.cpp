@@ -247,6 +247,25 @@ TEST(SavedModelFile, ConstrainedCovariancesPredictAsTheFitDid) {
   }
 }
 
+TEST(SavedModelFile, InducingVariablesPredictAsTheFitDid) {
+  Problem problem = problem_of(process, "");
+  auto& prior = std::get<GaussianProcess>(problem.model.prior);
+  prior.inducing = Inducing{.inputs = Matrix{{0.3}, {1.1}, {0.3}}, .noise = 0.01};
+  const Posterior posterior = infer(problem.model, Kl{});
+  SavedModel model = process_model();
+  model.fitted = posterior.fitted();
+  const std::string text = format_saved_model(model);
+  const SavedModel read = parse_saved_model(text, "m.gsm");
+  EXPECT_EQ(read.fitted.form, CoreForm::inducing);
+  EXPECT_EQ(read.fitted.pivots, posterior.fitted().pivots);
+  EXPECT_EQ(std::get<GaussianProcess>(read.fitted.prior).inputs.rows(), 3);
+  const Matrix points{{0.4}, {2.0}};
+  const Prediction loaded = Predictor(read.fitted).predict({.inputs = points});
+  EXPECT_LT((loaded.latent_mean() - posterior.predict(points).latent_mean()).norm(), 1e-12);
+  EXPECT_LT((loaded.latent_variance() - posterior.predict(points).latent_variance()).norm(), 1e-12);
+  EXPECT_EQ(format_saved_model(read), text);
+}
+
 TEST(SavedModelFile, EveryTruncationIsNoticed) {
   const std::string text = format_saved_model(process_model());
   for (std::size_t length = 0; length < text.size(); ++length) {

@@ -1,6 +1,7 @@
 // Gradients of sum_ij W_ij k(x_i, x_j) and sum_ij W_ij k(x_i, z_j) against central differences of kernel matrices.
 
 #include "cases.hpp"
+#include "gaussmith/errors.hpp"
 
 #include <gtest/gtest.h>
 
@@ -86,6 +87,54 @@ TEST(KernelContraction, OverASetAndItselfLeavesOutTheNoiseAlone) {
     EXPECT_LT((kernel->contract(x, x, weights) - once).norm(), 1e-11 * (1.0 + once.norm())) << label;
   }
   EXPECT_EQ(make_kernel("white")->contract(x, x, weights)[0], 0.0);
+}
+
+TEST(KernelContraction, OfTheDiagonalMatchesCentralDifferences) {
+  const Matrix x = test::random_inputs(37, input_dimension, 22);
+  const Vector weights = test::random_inputs(37, 1, 23);
+  for (const auto& [label, kernel] : test::kernel_cases()) {
+    SCOPED_TRACE(label);
+    const Total total = [&](const Kernel& at) {
+      Vector diagonal;
+      at.diagonal(x, diagonal);
+      return weights.dot(diagonal);
+    };
+    expect_gradient(*kernel, total, kernel->contract_diagonal(x, weights));
+  }
+}
+
+TEST(KernelContraction, InInputsMatchesCentralDifferences) {
+  // Several strips and panels; a point in common, where smooth kernels have derivatives as elsewhere.
+  const Matrix x = test::random_inputs(300, input_dimension, 24);
+  Matrix z = test::random_inputs(70, input_dimension, 25);
+  z.row(3) = x.row(7);
+  const Matrix weights = test::random_inputs(300, 70, 26);
+  const double step = 1e-4;
+  int rough = 0;
+  for (const auto& [label, kernel] : test::kernel_cases()) {
+    SCOPED_TRACE(label);
+    if (!kernel->without_input_gradient().empty()) {
+      ++rough;
+      EXPECT_THROW((void)kernel->input_gradient(x, z, weights), InvalidModel);
+      continue;
+    }
+    const Matrix gradient = kernel->input_gradient(x, z, weights);
+    EXPECT_EQ(gradient, kernel->input_gradient(x, z, weights, 2));
+    for (const Index j : {0, 3, 69})
+      for (Index c = 0; c < input_dimension; ++c) {
+        const auto total_at = [&](double shift) {
+          Matrix moved = z;
+          moved(j, c) += shift;
+          return rectangular_total(x, moved, weights)(*kernel);
+        };
+        const double expected =
+            (8.0 * (total_at(step) - total_at(-step)) - (total_at(2.0 * step) - total_at(-2.0 * step))) / (12.0 * step);
+        EXPECT_NEAR(gradient(j, c), expected, 1e-6 * (1.0 + std::abs(expected))) << j << ", " << c;
+      }
+  }
+  EXPECT_GT(rough, 0);
+  EXPECT_EQ(make_kernel("matern12")->without_input_gradient(), "matern12");
+  EXPECT_EQ(sum({make_kernel("se"), make_kernel("neural-network")})->without_input_gradient(), "neural-network");
 }
 
 TEST(KernelContraction, ReadsTheLowerTriangleOnly) {

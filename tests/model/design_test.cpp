@@ -80,6 +80,12 @@ TEST(Design, VerbsAreThoseOfTheMatrix) {
     if (h.rows() < 100) {
       EXPECT_LT(difference(d.outer(positive, 2), h * positive.asDiagonal() * h.transpose()), 1e-13);
     }
+    // More vectors than stand side by side, and not a multiple of those.
+    const Matrix many_x = random_matrix(h.cols(), 19, 7);
+    const Matrix many_y = random_matrix(h.rows(), 19, 8);
+    EXPECT_LT(difference(d.times(many_x, 2), h * many_x), 1e-13);
+    EXPECT_LT(difference(d.transposed_times(many_y, 2), h.transpose() * many_y), 1e-12);
+    EXPECT_LT(difference(d.gram_times(weights, many_x, 2), gram * many_x), 1e-12);
     EXPECT_LT(difference(d.transposed_rows(2, 5), h.middleRows(2, 3).transpose()), 1e-15);
     EXPECT_LT(difference(d.columns(1, 3), h.middleCols(1, 2)), 1e-15);
     EXPECT_THROW((void)d.columns(1, h.cols() + 1), InvalidModel);

@@ -105,9 +105,14 @@ Latents turning_latents(Index classes, double variance, Random& random) {
 }
 
 TEST(ClassProbabilities, StatedErrorsOfManyClassesHold) {
+#ifdef GAUSSMITH_INSTRUMENTED
+  const std::vector<Index> counts{5, 10};  // Fifty take minutes under sanitizers.
+#else
+  const std::vector<Index> counts{5, 10, 50};
+#endif
   Random random(56);
   for (const ClassLink link : {ClassLink::logit, ClassLink::probit})
-    for (const Index classes : {5, 10, 50})
+    for (const Index classes : counts)
       for (const double variance : {1e-2, 1.0, 1e2}) {
         int held = 0;
         constexpr int trials = 40;
@@ -125,6 +130,41 @@ TEST(ClassProbabilities, StatedErrorsOfManyClassesHold) {
       }
 }
 
+TEST(ClassProbabilities, SinglePrecisionAgreesWithDouble) {
+  // Tolerances below 2e-5 are served in double precision by other rules.
+  Random random(57);
+  for (const ClassLink link : {ClassLink::logit, ClassLink::probit})
+    for (const Index classes : {4, 7})
+      for (const double variance : {0.1, 2.0}) {
+        const Latents f = random_latents(classes, variance, random);
+        const Answer single = answer(link, f, {.tolerance = 1e-4, .seed = 3});
+        const Answer other = answer(link, f, {.tolerance = 1.9e-5, .seed = 4});
+        EXPECT_LE(single.error, 1e-4);
+        EXPECT_LE(distance(single.probability, other.probability), single.error + other.error);
+        EXPECT_NEAR(single.probability.sum(), 1.0, 1e-9);
+      }
+}
+
+TEST(ClassProbabilities, SingularCovariancesOfTheProbitAreOrthantsToo) {
+  // One direction for all: a chance is an integral over one variable.
+  const Vector mean{{0.5, 0.0, -0.5, 0.2}};
+  const Vector along{{2.0, -1.0, 0.5, 1.0}};
+  Vector expected = Vector::Zero(4);
+  for (double z = -8.0; z < 8.0; z += 0.05) {
+    const double weight = 0.05 * std::exp(-0.5 * z * z - log_sqrt_two_pi);
+    for (double x = -14.0; x < 14.0; x += 0.05)
+      for (Index c = 0; c < 4; ++c) {
+        double chance = weight * 0.05 * std::exp(-0.5 * std::pow(x - mean(c) - z * along(c), 2) - log_sqrt_two_pi);
+        for (Index k = 0; k < 4; ++k)
+          if (k != c) chance *= ndtr(x - mean(k) - z * along(k));
+        expected(c) += chance;
+      }
+  }
+  const Answer found = answer(ClassLink::probit, {mean, along * along.transpose()}, {});
+  EXPECT_LE(found.error, 1e-4);
+  EXPECT_LE(distance(found.probability, expected), found.error);
+}
+
 TEST(ClassProbabilities, IndependentLatentsNeedNoPoints) {
   // One latent that differs: its chance is an integral in closed form but for one variable.
   const Latents f{Vector{{1.0, 0.0, 0.0, 0.0, 0.0}}, Matrix(Vector{{9.0, 1.0, 1.0, 1.0, 1.0}}.asDiagonal())};
@@ -135,6 +175,26 @@ TEST(ClassProbabilities, IndependentLatentsNeedNoPoints) {
   const Answer found = answer(ClassLink::probit, f, {});
   EXPECT_NEAR(found.probability(0), largest, 1e-6);
   EXPECT_LE(found.error, 1e-5);
+}
+
+TEST(ClassProbabilities, WideIndependentLatentsAreTheirLargest) {
+  // The softmax is the largest but where two are within a few of each other.
+  for (const double spread : {100.0, 1e3, 1e4}) {
+    const Vector mean = spread * Vector{{0.4, -0.3, 0.0, 0.6, -0.1}};
+    const Vector sd = spread * Vector{{1.0, 1.5, 1.2, 1.0, 1.4}};
+    Vector expected = Vector::Zero(5);
+    const double step = 0.01 * spread;
+    for (double x = -10.0 * spread; x < 12.0 * spread; x += step)
+      for (Index c = 0; c < 5; ++c) {
+        const double z = (x - mean(c)) / sd(c);
+        double chance = std::exp(-0.5 * z * z - log_sqrt_two_pi) / sd(c) * step;
+        for (Index k = 0; k < 5; ++k) chance *= k == c ? 1.0 : ndtr((x - mean(k)) / sd(k));
+        expected(c) += chance;
+      }
+    const Answer found = answer(ClassLink::logit, {mean, Matrix(sd.cwiseAbs2().asDiagonal())}, {});
+    EXPECT_LE(distance(found.probability, expected), found.error + 3.0 / (spread * spread)) << spread;
+    EXPECT_LE(found.error, 1e-4) << spread;
+  }
 }
 
 TEST(ClassProbabilities, ManyClassesAreThoseOfMonteCarlo) {

@@ -8,6 +8,7 @@
 #include <Eigen/Cholesky>
 
 #include <cmath>
+#include <numbers>
 
 namespace gaussmith {
 namespace {
@@ -101,6 +102,41 @@ TEST(ExpectedLogSumExp, IndependentLatentsAreThoseOfMonteCarlo) {
   const Found found = expected(mean, Matrix(sd.cwiseAbs2().asDiagonal()), {});
   EXPECT_NEAR(found.value, average, 4.0 * spread);
   EXPECT_LE(found.error, 1e-4);
+}
+
+/// The mean of the largest of independent normal variables by the distribution of each: what is left of log sum exp
+/// where they are far apart, but for terms that fall as 1/sd.
+double mean_of_largest(const Vector& mean, const Vector& sd) {
+  const double reach = 10.0 * sd.maxCoeff(), step = sd.minCoeff() / 50.0;
+  double sum = 0.0;
+  for (double x = -reach + 0.5 * step; x < reach; x += step) {
+    double below = 1.0;
+    for (Index c = 0; c < mean.size(); ++c) below *= 0.5 * std::erfc((mean(c) - x) / sd(c) / std::numbers::sqrt2);
+    sum += step * ((x > 0.0 ? 1.0 : 0.0) - below);
+  }
+  return sum;
+}
+
+TEST(ExpectedLogSumExp, WideIndependentLatentsAreTheirLargest) {
+  for (const Index classes : {3, 4, 10})
+    for (const double spread : {100.0, 1e3, 1e4}) {
+      SCOPED_TRACE(testing::Message() << classes << " classes, sd " << spread);
+      const Vector mean = Vector::LinSpaced(classes, -0.5, 0.7) * spread;
+      const Vector sd = Vector::LinSpaced(classes, 1.0, 1.5) * spread;
+      const Found found = expected(mean, Matrix(sd.cwiseAbs2().asDiagonal()), {});
+      // Ties of two within one cost at most pi^2/6 times the density of their difference each.
+      EXPECT_NEAR(found.value, mean_of_largest(mean, sd), found.error + 1e-5 * spread + 3.0 / spread);
+      EXPECT_LE(found.error, 1e-4 * spread);
+    }
+}
+
+TEST(ExpectedLogSumExp, BothRulesAgreeWhereLatentsAreWide) {
+  const Vector mean{{3.0, -20.0, 10.0}};
+  const Matrix covariance = Vector{{900.0, 700.0, 1200.0}}.asDiagonal();
+  const Found points = expected(mean, covariance, {.rule = ProbabilityRule::qmc});
+  const Found nodes = expected(mean, covariance, {});
+  EXPECT_NEAR(points.value, nodes.value, points.error + nodes.error);
+  EXPECT_LE(points.error, 1e-3);
 }
 
 TEST(ExpectedLogSumExp, ACommonShiftIsAdded) {

@@ -53,5 +53,20 @@ TEST(SobolSequence, DimensionsBeyondTheTableAreUniform) {
   EXPECT_NEAR((mean.array() - 0.5).abs().maxCoeff(), 0.0, 0.02);
 }
 
+TEST(SobolSequence, BlocksHoldTheSamePoints) {
+  Random random(9);
+  const SobolSequence sequence(70, random);  // The last dimensions are plain random numbers.
+  Matrix block(16, 70);
+  sequence.block(32, block);
+  for (std::uint32_t k = 0; k < 16; ++k) {
+    Vector point(70);
+    const std::uint32_t gray = k ^ (k >> 1);
+    sequence.point(32 + gray, view(point));
+    EXPECT_EQ(block.row(k).head(64).transpose(), point.head(64)) << k;
+  }
+  EXPECT_GT(block.minCoeff(), 0.0);
+  EXPECT_LT(block.maxCoeff(), 1.0);
+}
+
 }  // namespace
 }  // namespace gaussmith

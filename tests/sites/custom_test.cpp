@@ -1,11 +1,13 @@
 // Sites given by log t alone agree with the catalogued ones, and say clearly what they cannot do.
 
+#include "gaussmith/batch_likelihood.hpp"
 #include "gaussmith/errors.hpp"
 #include "sites/helpers.hpp"
 
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <utility>
 
 namespace gaussmith::testing {
 namespace {
@@ -82,6 +84,71 @@ TEST(CustomSite, CentralDifferencesAndExactDerivatives) {
     EXPECT_NEAR(d.first, e.first, 1e-10);
     EXPECT_NEAR(d.second, e.second, 1e-9);
     EXPECT_NEAR(d.third, e.third, 1e-7);
+  }
+}
+
+TEST(CustomSite, ManyNumbersInOneCallGiveTheSameAsOneByOne) {
+  const auto log_t = [](double eta, double y) { return -std::abs(eta - y) - 0.1 * std::log1p(eta * eta); };
+  CustomLikelihood scalar;
+  scalar.log_density = log_t;
+  scalar.kinks = [](double y) { return std::vector<double>{y}; };
+  scalar.smooth = true;  // It is not at y; the rows are looked at elsewhere.
+  int calls = 0;
+  BatchLikelihood many{scalar};
+  many.log_density = {};
+  many.log_densities = [&](ConstSpan eta, ConstSpan y, Span out) {
+    ++calls;
+    for (std::size_t i = 0; i < eta.size(); ++i) out[i] = log_t(eta[i], y[i]);
+  };
+  const Vector y = Vector::LinSpaced(40, -2.0, 2.0);
+  const Sites one_by_one = observe(scalar, y), together = observe(many, y);
+
+  Vector eta = y.array() + 1.5, first(40), second(40), again(40);
+  together->log_density(0, view(std::as_const(eta)), {{}, view(first), view(second), {}});
+  EXPECT_EQ(calls, 1);
+  one_by_one->log_density(0, view(std::as_const(eta)), {{}, view(again), {}, {}});
+  EXPECT_EQ(first, again);
+
+  for (const double m : {-3.0, 0.1, 8.0}) {
+    for (const double v : {1e-5, 0.5, 40.0}) {
+      calls = 0;
+      const Expectation a = expectation(*together, 7, m, v), b = expectation(*one_by_one, 7, m, v);
+      EXPECT_EQ(a.value, b.value);
+      EXPECT_EQ(a.d_variance, b.d_variance);
+      EXPECT_LT(calls, 20) << m << ' ' << v;  // One a round of the integral, not one a point.
+      calls = 0;
+      const Tilted s = tilted(*together, 7, m, v, 0.7), t = tilted(*one_by_one, 7, m, v, 0.7);
+      EXPECT_EQ(s.mean, t.mean);
+      EXPECT_EQ(s.variance, t.variance);
+      EXPECT_LT(calls, 20) << m << ' ' << v;
+    }
+  }
+  many.all_derivatives = [&](ConstSpan at, ConstSpan, Span d1, Span d2, Span d3) {
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      d1[i] = at[i];
+      d2[i] = -1.0;
+      d3[i] = at[i] > 3.0 ? std::numeric_limits<double>::quiet_NaN() : 0.0;
+    }
+  };
+  const Sites with_derivatives = observe(many, y);
+  EXPECT_EQ(log_density(*with_derivatives, 3, 2.0).first, 2.0);
+  EXPECT_THROW(log_density(*with_derivatives, 3, 4.0), InvalidModel);
+}
+
+TEST(CustomSite, ConjugateIsThatOfTheLogitAndInfiniteOutsideItsDomain) {
+  const Sites original = observe("bernoulli-logit", one(1));
+  const Sites custom = observe(copy_of(original), one(1));
+  // -E[log t] has slopes between -1 and 0: beyond there is no maximum, and no infinite eta is asked for.
+  for (const double slope : {-0.7, -0.4, 0.5, -1.5, 1e3}) {
+    const double growth = 0.05, mean = 0.3, deviation = 0.7;
+    double found = 0.0, known = 0.0;
+    custom->conjugate(0, {&slope, 1}, {&growth, 1}, {&mean, 1}, {&deviation, 1}, {{&found, 1}, {}, {}});
+    original->conjugate(0, {&slope, 1}, {&growth, 1}, {&mean, 1}, {&deviation, 1}, {{&known, 1}, {}, {}});
+    if (slope > 0.0 || slope < -1.0) {
+      EXPECT_EQ(found, std::numeric_limits<double>::infinity()) << slope;
+    } else {
+      EXPECT_NEAR(found, known, 1e-7) << slope;
+    }
   }
 }
 

@@ -1,7 +1,9 @@
 #include "gaussmith/table_model.hpp"
 
 #include "gaussmith/errors.hpp"
+#include "gaussmith/files.hpp"
 #include "gaussmith/infer.hpp"
+#include "gaussmith/tables.hpp"
 #include "support/test_files.hpp"
 
 #include <gtest/gtest.h>
@@ -167,8 +169,12 @@ TEST(TableModel, EveryLikelihoodIsBuiltFromItsCatalogueLine) {
     const TableModel built = build_table_model(table, chosen);
     EXPECT_EQ(built.coding.features.names(), std::vector<std::string>{"x"});
     const SiteBlock& block = *built.model.sites.front();
-    ASSERT_EQ(block.parameters().size(), info.arguments.size());
+    // A bound that nobody asks for is no parameter.
+    const auto bounds = std::count_if(info.arguments.begin(), info.arguments.end(),
+                                      [](const SiteArgumentInfo& a) { return a.kind == ArgumentKind::bound; });
+    ASSERT_EQ(block.parameters().size() + static_cast<std::size_t>(bounds), info.arguments.size());
     for (const SiteArgumentInfo& argument : info.arguments) {
+      if (argument.kind == ArgumentKind::bound) continue;
       const auto parameter = std::find_if(block.parameters().begin(), block.parameters().end(),
                                           [&](const SiteParameter& p) { return p.name == argument.name; });
       EXPECT_EQ(parameter->values.size(), argument.column ? 3 : 1);
@@ -271,6 +277,72 @@ TEST(TableModel, RefusesBeforeATableIsRead) {
                                         {"argument_columns.exposure: the likelihood gaussian has no exposure"}));
   chosen.argument_columns = {{"variance", "x"}};
   EXPECT_TRUE(fails_with<InvalidOption>(checked(chosen), {"has no variance by row"}));
+}
+
+TEST(TableModel, SparseRowsHaveColumnsBesideThem) {
+  Table counts = parse_table("1 1:1\n0 2:2\n3 1:0.5 2:1\n", "t.svm");
+  counts.columns = {numeric_column("days", Vector::LinSpaced(3, 1, 3)),
+                    numeric_column("level", Vector::Constant(3, 0.5)),
+                    numeric_column("times", Vector::LinSpaced(3, 1, 2))};
+  TableModelOptions chosen = options("poisson", "");
+  chosen.argument_columns["exposure"] = "days";
+  chosen.offset_column = "level";
+  chosen.weights_column = "times";
+  const TableModel built = build_table_model(counts, chosen);
+  EXPECT_EQ(built.model.offset, Vector::Constant(3, 0.5));
+  EXPECT_EQ(built.model.weights, Vector::LinSpaced(3, 1, 2));
+  const SavedModel saved = saved_model(infer(built.model, Laplace{}), built.coding);
+  const Vector mean = predict_table(saved, counts, {}).prediction.response_mean();
+  counts.columns[0].numbers *= 2.0;
+  EXPECT_TRUE(predict_table(saved, counts, {}).prediction.response_mean().isApprox(2.0 * mean, 1e-12));
+  counts.columns.clear();
+  EXPECT_TRUE(fails_with<InvalidFile>([&] { return predict_table(saved, counts, {}); }, {"LIBSVM", "days"}));
+  EXPECT_TRUE(fails_with<InvalidOption>([&] { return build_table_model(counts, chosen); }, {"days: a LIBSVM table"}));
+}
+
+/// A category of so many levels that rows are kept sparse, and a number.
+Table many_levels(Index levels) {
+  std::string text = "town,x,y\n";
+  for (Index n = 0; n < 3 * levels; ++n) {
+    const Index level = n * 7 % levels;
+    text += "t" + std::to_string(level) + "," + std::to_string(static_cast<double>(n % 5) - 1.5) + "," +
+            ((n * n + level) % 3 == 0 ? "1" : "-1") + "\n";
+  }
+  return parse_table(text, "towns.csv");
+}
+
+TEST(TableModel, CategoriesOfManyLevelsHaveSparseRows) {
+  const Index levels = 320;
+  for (const std::string formula : {"", "y ~ town + x", "y ~ 0 + town:x", "y ~ town + x + (1|town)"}) {
+    for (const std::string prior : {"linear", "isotropic", "laplace"}) {
+      if (!formula.empty() && prior != "linear") continue;
+      SCOPED_TRACE(formula + " " + prior);
+      TableModelOptions chosen = options("bernoulli-logit", formula.empty() ? "y" : "");
+      chosen.formula = formula;
+      if (formula.empty()) chosen.prior = prior;
+      const Table table = many_levels(levels);
+      const TableModel built = build_table_model(table, chosen);
+      const DesignEntries stored = built.model.design.entries();
+      ASSERT_TRUE(stored.is_sparse());
+      EXPECT_LT(built.model.design.nonzeros(), 8.0 * static_cast<double>(table.rows()));
+      // The same numbers as a dense design, from each column's own coding.
+      Model dense = built.model;
+      dense.design = Matrix(*stored.sparse);
+      const Posterior posterior = infer(built.model, Vb{});
+      EXPECT_NEAR(posterior.log_evidence().value, infer(dense, Vb{}).log_evidence().value, 1e-8);
+      if (formula == "y ~ 0 + town:x") {
+        const Matrix coded = built.coding.fixed.front().encode(table);
+        EXPECT_EQ(Matrix(*stored.sparse), coded);
+      }
+      // New rows are coded alike, however few.
+      const TablePrediction predicted =
+          predict_table(saved_model(posterior, built.coding), parse_table("town,x\nt3,0.5\nt0,-1.5\n", "new.csv"));
+      EXPECT_NEAR(predicted.prediction.latent_mean()(1), posterior.latent().mean(0), 1e-9);
+    }
+  }
+  TableModelOptions linear = options("bernoulli-logit", "y");
+  linear.prior = "linear";
+  EXPECT_NE(build_table_model(many_levels(100), linear).model.design.entries().dense, nullptr);
 }
 
 TEST(TableModel, RefusesWhatTheTableCannotGive) {

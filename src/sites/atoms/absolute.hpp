@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 namespace gaussmith {
@@ -39,6 +40,16 @@ struct AbsoluteAtom {
       if (!out.d_mean.empty()) out.d_mean[i] = first;
       if (!out.d_variance.empty()) out.d_variance[i] = half_second;
     }
+  }
+
+  /// Slopes -k and k at the ends: |slope| <= k, growth <= 2 k phi(Phi^-1((1 + slope/k)/2)). k E|x| is homogeneous of
+  /// degree one in mean and deviation, so that its conjugate is 0 there, attained at 0, and infinite elsewhere.
+  [[nodiscard]] static double conjugate_limit(double slope, double k) {
+    return growth_limit(0.5 * (1.0 + slope / k), 2.0 * k);
+  }
+  [[nodiscard]] static AtomConjugate conjugate(double slope, double growth, double k) {
+    const bool inside = growth <= conjugate_limit(slope, k);
+    return {inside ? 0.0 : std::numeric_limits<double>::infinity(), 0.0, 0.0};
   }
 
   static constexpr double odd_slope = 0.0;

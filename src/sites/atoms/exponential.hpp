@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace gaussmith {
 
@@ -38,6 +39,19 @@ struct ExponentialAtom {
       if (!out.d_mean.empty()) out.d_mean[i] = e;
       if (!out.d_variance.empty()) out.d_variance[i] = 0.5 * e;
     }
+  }
+
+  /// Of k e^(m + s^2/2): slope (log(slope/k) - 1) + growth^2/(2 slope), at s = growth/slope. At slope = growth = 0 it
+  /// is 0, which nothing attains.
+  [[nodiscard]] static AtomConjugate conjugate(double slope, double growth, double k) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    if (!(slope > 0.0)) return {slope == 0.0 && growth == 0.0 ? 0.0 : infinity, 0.0, 0.0};
+    const double deviation = growth / slope;
+    const double log_rate = std::log(slope / k);
+    return {slope * (log_rate - 1.0) + 0.5 * growth * deviation, log_rate - 0.5 * deviation * deviation, deviation};
+  }
+  [[nodiscard]] static double conjugate_limit(double slope, double /*k*/) {
+    return slope > 0.0 ? std::numeric_limits<double>::infinity() : slope == 0.0 ? 0.0 : -1.0;
   }
 
   [[nodiscard]] static bool tilted_rule(const TiltedRow& row, TiltedMoments& moments, TiltedNodes* nodes) {

@@ -18,6 +18,9 @@ struct SoftplusAtom {
     softplus_expectation(mean, variance, out);
   }
 
+  /// Slopes 0 and k at the ends: 0 <= slope <= k, growth <= k phi(Phi^-1(slope/k)); at slope = k/2 k/sqrt(2 pi).
+  [[nodiscard]] static double conjugate_limit(double slope, double k) { return growth_limit(slope / k, k); }
+
   static constexpr double odd_slope = 0.5;
 
   /// log(2 cosh(sqrt(z)/2)): at z = 0 {log 2, 1/8, -1/192}.

@@ -25,6 +25,11 @@ struct SquareAtom {
     }
   }
 
+  /// Of k (m^2 + s^2): (slope^2 + growth^2)/(4 k).
+  [[nodiscard]] static AtomConjugate conjugate(double slope, double growth, double k) {
+    return {(slope * slope + growth * growth) / (4.0 * k), slope / (2.0 * k), growth / (2.0 * k)};
+  }
+
   static constexpr double odd_slope = 0.0;
   [[nodiscard]] static EvenPart even(double z) { return {z, 1.0, 0.0}; }
 

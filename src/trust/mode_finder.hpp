@@ -1,0 +1,31 @@
+#pragma once
+// Other modes of a posterior whose sites are not log-concave: what a Gaussian at one of them cannot know about. No
+// search finds all; how many starts were made and what they found is part of the answer (docs/trust.md).
+
+#include "sampling/reference_gaussian.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace gaussmith {
+
+struct FoundMode {
+  Vector eta;                  ///< At the rows.
+  double log_mass = 0.0;       ///< By Laplace's method.
+  std::vector<bool> outvoted;  ///< Rows where log t is convex there.
+};
+
+struct ModeSearchResult {
+  bool searched = false;  ///< False: `why` says why not.
+  std::string why;
+  int starts = 0;
+  std::vector<FoundMode> modes;  ///< Distinct, by falling mass.
+};
+
+/// Climbs from the Gaussian's mean, draws from the prior, exact fits of a few random rows, and fits of the rows that
+/// the modes found so far outvote. None of it where all sites are log-concave: there is one mode.
+[[nodiscard]] ModeSearchResult find_modes(const Model& model, const SamplingSpace& space, const Vector& mean,
+                                          std::uint64_t seed, int threads);
+
+}  // namespace gaussmith

@@ -1,0 +1,84 @@
+"""Tables of text: thousands of features, nearly all of them zero in a row."""
+
+import json
+import random
+import unittest
+
+from tool import ToolTest
+
+
+def words(rows, features, length, seed, value=1.0):
+    """Rows of `length` words each, the first of which say the class."""
+    draw = random.Random(seed)
+    lines = []
+    for i in range(rows):
+        label = 1 if i % 2 else -1
+        chosen = {1 + draw.randrange(20) + (10 if label > 0 else 0)}
+        while len(chosen) < length:
+            chosen.add(1 + draw.randrange(features))
+        lines.append(f"{label:+d} " + " ".join(f"{j}:{value}" for j in sorted(chosen)))
+    return "\n".join(lines) + "\n"
+
+
+class Text(ToolTest):
+    def fit(self, *more, table="t.svm", method="laplace"):
+        return self.result("fit", "--data", table, "--likelihood", "bernoulli-logit", "--prior", "linear", "--method",
+                           method, *more)
+
+    def test_features_share_a_prior_on_the_scale_of_the_rows(self):
+        self.write("t.svm", words(120, 1500, 8, 1))
+        shared = self.fit()
+        self.assertTrue(any("have one prior, N" in note for note in shared.get("notes", [])), shared["notes"])
+        # N(0, (2.5 / root mean square length)^2) for the features, N(best, 10^2) for the intercept.
+        unseen = shared["coefficients"][1500]["sd"]
+        self.assertLessEqual(unseen, 2.5 / 8**0.5)
+        self.assertAlmostEqual(unseen, 2.5 / 8**0.5, delta=0.1)
+        # The same in other units, and not where a scale is given.
+        self.write("u.svm", words(120, 1500, 8, 1, value=0.01))
+        self.assertAlmostEqual(self.fit(table="u.svm")["log_evidence"], shared["log_evidence"], delta=1e-5)
+        apart = self.fit("--set", "prior.scale=2.5")
+        self.assertFalse(any("have one prior, N" in note for note in apart.get("notes", [])))
+        self.assertGreater(apart["coefficients"][1500]["sd"], 10)
+        self.assertGreater(shared["log_evidence"], apart["log_evidence"])
+        laplace = self.result("fit", "--data", "t.svm", "--likelihood", "bernoulli-logit", "--prior", "laplace")
+        self.assertTrue(any("have one prior, N" in note for note in laplace.get("notes", [])))
+
+    def test_tables_of_few_or_filled_features_keep_priors_by_spread(self):
+        self.write("few.svm", words(80, 60, 8, 1))
+        self.assertFalse(any("have one prior, N" in note for note in self.fit(table="few.svm").get("notes", [])))
+        draw = random.Random(4)
+        rows = "".join(f"{1 if i % 2 else -1:+d} " + " ".join(f"{j}:{5 + draw.random()}" for j in range(1, 451)) + "\n"
+                       for i in range(12))
+        self.write("filled.svm", rows)
+        self.assertFalse(any("have one prior, N" in note for note in self.fit(table="filled.svm").get("notes", [])))
+
+    def test_saved_draws_predict_like_the_fit(self):
+        self.write("t.svm", words(120, 1500, 8, 1))
+        for prior in ("linear", "laplace"):
+            fitted = self.result("fit", "--data", "t.svm", "--likelihood", "bernoulli-logit", "--prior", prior,
+                                 "--method", "vb", "--form", "matrix-free", "--set", "vb.variances=sampling:16",
+                                 "--set", "vb.tolerance=1e-4", "--save", "m.gsm")
+            model = json.loads(self.read("m.gsm").split(b"\n", 1)[1])
+            self.assertEqual(model["root"]["type"], "dense")
+            self.assertEqual(len(model["root"]["rows"]), 16)
+            predicted = json.loads(self.succeed("predict", "--model", "m.gsm", "--data", "t.svm", "--json").stdout)
+            for mean, wanted in zip(predicted["latent_mean"], fitted["latent"]["mean"]):
+                self.assertAlmostEqual(mean, wanted, delta=1e-6)
+            # Models of earlier versions have the root as triplets.
+            rows = model["root"]["rows"]
+            model["root"] = {"type": "sparse", "shape": [16, 1501],
+                             "triplets": [[i, j, v] for i, row in enumerate(rows) for j, v in enumerate(row)]}
+            self.write("old.gsm", self.sealed(model))
+            again = json.loads(self.succeed("predict", "--model", "old.gsm", "--data", "t.svm", "--json").stdout)
+            self.assertEqual(again["latent_variance"], predicted["latent_variance"])
+
+    def sealed(self, model):
+        payload = json.dumps(model).encode() + b"\n"
+        checksum = 0xCBF29CE484222325
+        for byte in payload:
+            checksum = (checksum ^ byte) * 0x100000001B3 % 2**64
+        return b"gaussmith-model/1 %016x %d\n" % (checksum, len(payload)) + payload
+
+
+if __name__ == "__main__":
+    unittest.main()
