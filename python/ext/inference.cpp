@@ -343,9 +343,8 @@ void bind_inference(nb::module_& m) {
           [](const Integrated& i, nb::handle inputs, nb::handle design, nb::handle offset, nb::handle variance,
              int block, nb::handle arguments, int threads) {
             PredictionPoints points = to_points(inputs, design, offset, variance, block, arguments);
-            return heard(nb::find(i), [&i, points = std::move(points), threads](const Run&) {
-              return i.predict(points, threads);
-            });
+            return heard(nb::find(i),
+                         [&i, points = std::move(points), threads](const Run&) { return i.predict(points, threads); });
           },
           "inputs"_a.none(), "design"_a.none(), "offset"_a.none(), "variance"_a.none(), "block"_a, "arguments"_a,
           "threads"_a);
@@ -376,9 +375,9 @@ void bind_inference(nb::module_& m) {
         LearnOptions chosen = to_learn_options(model, options);
         const Model first = to_start(model, chosen, options);
         const auto kept = keep_best(chosen);
-        return run_for<Learned>([first, method = method.method,
-                                 chosen](const Run& run) { return learn(first, method, chosen, run); },
-                                running, kept);
+        return run_for<Learned>(
+            [first, method = method.method, chosen](const Run& run) { return learn(first, method, chosen, run); },
+            running, kept);
       },
       "model"_a, "method"_a, "options"_a, "threads"_a, "seed"_a, "form"_a, "substitutes"_a, "progress"_a.none());
 
@@ -387,14 +386,17 @@ void bind_inference(nb::module_& m) {
       [](const nb::object& of, Index count, const std::string& select, int threads, std::uint64_t seed) {
         const auto& model = nb::cast<const Model&>(of);
         const Running running = to_running(threads, seed, "auto", true, nb::none());
-        const ChosenInducing chosen =
-            heard(of, [&model, wanted = to_selection(count, select)](
-                          const Run& run) { return choose_inducing(model, wanted, run); },
-                  running);
+        const ChosenInducing chosen = heard(
+            of,
+            [&model, wanted = to_selection(count, select)](const Run& run) {
+              return choose_inducing(model, wanted, run);
+            },
+            running);
         return nb::make_tuple(chosen.model, chosen.how);
       },
       "model"_a, "count"_a, "select"_a, "threads"_a, "seed"_a,
-      nb::sig("def choose_inducing(model: Model, count: int, select: str, threads: int, seed: int) -> tuple[Model, str]"));
+      nb::sig(
+          "def choose_inducing(model: Model, count: int, select: str, threads: int, seed: int) -> tuple[Model, str]"));
 
   m.def(
       "learn_inducing",
@@ -427,8 +429,7 @@ void bind_inference(nb::module_& m) {
          double fineness, int max_fits, bool leave_one_out, int threads, std::uint64_t seed, const std::string& form,
          bool substitutes, nb::object progress) {
         const Running running = to_running(threads, seed, form, substitutes, std::move(progress));
-        const IntegrateOptions chosen =
-            to_integrate_options(model, options, design, fineness, max_fits, leave_one_out);
+        const IntegrateOptions chosen = to_integrate_options(model, options, design, fineness, max_fits, leave_one_out);
         return run_for<Integrated>([learned, chosen](const Run& run) { return integrate(learned, chosen, run); },
                                    running);
       },

@@ -58,8 +58,8 @@ class Kept {
   std::optional<Result> result_;
 };
 
-/// The same for work with a result, and whether Ctrl-C stopped it: then what is in `kept` stands for a result that there
-/// is not.
+/// The same for work with a result, and whether Ctrl-C stopped it: then what is in `kept` stands for a result that
+/// there is not.
 template <class Result>
 std::pair<Result, bool> run_for(std::function<Result(const Run&)> work, const Running& running,
                                 const std::shared_ptr<Kept<Result>>& kept = {}) {

@@ -309,8 +309,7 @@ class Learning {
     report.residual =
         projected_gradient(there.gradient, objective().best_point(), task_.free).lpNorm<Eigen::Infinity>();
     if (report.status == Status::iteration_limit)
-      report.message =
-          fmt::format("all {} evaluations that learn.max_evaluations allows are used", report.evaluations);
+      report.message = fmt::format("all {} evaluations that learn.max_evaluations allows are used", report.evaluations);
     if (stopped) {
       report.status = Status::stopped;
       report.message = "stopped by the caller; the best parameters so far are kept";

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
@@ -18,18 +18,13 @@ from ._progress import Progress, started
 from ._reports import (
     IntegrationReport,
     LearnReport,
-    Printed,
-    Report,
     make_integration_report,
     make_learn_report,
-    make_report,
     warn_unless_converged,
 )
 from ._trust import Checks, Marginals, TrustCard, make_marginals
 
 if TYPE_CHECKING:
-    import os
-
     from ._files import SavedModel
 
 FloatArray = npt.NDArray[np.float64]
@@ -47,7 +42,9 @@ class MixtureScales(NamedTuple):
 class Posterior(PosteriorBase):
     """The result of inference: a Gaussian over w with its evidence and its report."""
 
-    _core: _core.Posterior
+    def __init__(self, core: _core.Posterior) -> None:
+        super().__init__(core)
+        self._core: _core.Posterior = core
 
     @property
     def model(self) -> _core.Model:

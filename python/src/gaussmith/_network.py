@@ -17,10 +17,7 @@ from ._progress import Progress, started
 from ._reports import warn_unless_converged
 
 if TYPE_CHECKING:
-    import os
-
     from ._files import SavedModel
-    from ._inference import LeaveOneOut
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -102,10 +99,9 @@ class NetworkPosterior(PosteriorBase):
     integrated = None
     parameters: dict[str, float] = {}
 
-    _core: _core.NetworkPosterior
-
     def __init__(self, core: _core.NetworkPosterior) -> None:
         super().__init__(core)
+        self._core: _core.NetworkPosterior = core
         self._summary = core.summary()
 
     @property

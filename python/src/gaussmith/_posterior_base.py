@@ -55,10 +55,8 @@ class LeaveOneOut(Printed):
 class PosteriorBase(Printed):
     """Evidence, report and moments at the model's rows."""
 
-    _core: _core.Posterior | _core.NetworkPosterior
-
     def __init__(self, core: _core.Posterior | _core.NetworkPosterior) -> None:
-        self._core = core
+        self._core: _core.Posterior | _core.NetworkPosterior = core
         self._evidence = core.log_evidence()
 
     @property

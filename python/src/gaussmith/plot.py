@@ -8,6 +8,7 @@ by their marks.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -130,13 +131,13 @@ def curve(
 
 def _named_columns(inputs: FloatArray, names: Sequence[str], like: Any) -> Any:
     """A frame as what was given is one; of pandas for an estimator that knows names where nothing was."""
-    kind = type(like) if hasattr(like, "columns") else None
-    if kind is None:
-        try:
-            from pandas import DataFrame as kind
-        except ImportError:
-            return inputs
-    return kind({name: inputs[:, j] for j, name in enumerate(names)})
+    columns = {name: inputs[:, j] for j, name in enumerate(names)}
+    if hasattr(like, "columns"):
+        return type(like)(columns)
+    try:
+        return import_module("pandas").DataFrame(columns)
+    except ImportError:
+        return inputs
 
 
 def _probabilities(fit: Any, inputs: FloatArray, names: Sequence[str] | None, like: Any) -> FloatArray:
