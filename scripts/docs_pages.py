@@ -157,6 +157,7 @@ def reference(target: Path) -> None:
 ::: gaussmith.Prediction
 ::: gaussmith.NetworkModel
 ::: gaussmith.NetworkPosterior
+::: gaussmith.NetworkStart
 ::: gaussmith.Relevance
 ::: gaussmith.DesignSession
 ::: gaussmith.Proposal
@@ -222,7 +223,7 @@ def reference(target: Path) -> None:
       show_root_heading: false
       members: [Model, Isotropic, Diagonal, DenseGaussian, GaussianProcess, NoGaussian, SparsePrecision, IntrinsicField, FixedEffects,
         RandomEffects, Additive, Latents, Sites, Kernel, kernel, parse_kernel, kernel_catalogue, likelihood_catalogue, Method, make_method,
-        method_catalogue, Exact, Laplace, Ep, Kl, Vb, Vmf, NetworkEp, NetworkStart, network_options, Is, Ais, Ess, Nuts, Operator, finite_differences, wavelets, convolution,
+        method_catalogue, Exact, Laplace, Ep, Kl, Vb, Vmf, NetworkEp, network_options, Is, Ais, Ess, Nuts, Operator, finite_differences, wavelets, convolution,
         subsampled_fourier, stacked, from_matrix, InvalidInput, InvalidModel, InvalidOption, InvalidFormula, InvalidFile, MachineError]
 """
     made = target / "reference" / "python.md"

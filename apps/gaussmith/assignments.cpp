@@ -1,6 +1,7 @@
 #include "assignments.hpp"
 
 #include "gaussmith/errors.hpp"
+#include "gaussmith/starts.hpp"
 #include "gaussmith/table_model.hpp"
 
 #include <fmt/format.h>
@@ -139,20 +140,6 @@ Settings sort_settings(const std::vector<Assignment>& assignments, const std::ve
     }
   }
   return settings;
-}
-
-std::vector<std::string> full_names(const Model& model, const std::string& name) {
-  std::vector<std::string> entries;
-  for (const Parameter& parameter : model.parameters()) {
-    if (parameter.name.size() > name.size() && parameter.name.starts_with(name) && parameter.name[name.size()] == '[' &&
-        parameter.name.find('.', name.size()) == std::string::npos) {
-      entries.push_back(parameter.name);
-    }
-  }
-  if (!entries.empty()) {
-    return entries;
-  }
-  return {model.resolve_parameter(name)};
 }
 
 Model apply_parameters(const Model& model, const std::vector<Assignment>& assignments) {

@@ -48,10 +48,6 @@ struct Settings {
 [[nodiscard]] Settings sort_settings(const std::vector<Assignment>& assignments,
                                      const std::vector<std::string>& methods);
 
-/// The full names a user's name stands for: itself, a short form, or all entries of an ARD length-scale. Throws
-/// InvalidOption listing the names there are.
-[[nodiscard]] std::vector<std::string> full_names(const Model& model, const std::string& name);
-
 /// The model with parameters replaced; one value sets all entries of an ARD parameter.
 [[nodiscard]] Model apply_parameters(const Model& model, const std::vector<Assignment>& assignments);
 

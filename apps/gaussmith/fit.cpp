@@ -4,6 +4,7 @@
 #include "fit_summary.hpp"
 #include "gaussmith/errors.hpp"
 #include "gaussmith/files.hpp"
+#include "gaussmith/starts.hpp"
 #include "gaussmith/table_model.hpp"
 #include "prepared_model.hpp"
 #include "report_lines.hpp"
@@ -108,26 +109,6 @@ void announce(const Learned& learned, int fits, const CommonOptions& common) {
   std::fflush(stderr);
 }
 
-/// The model with the starts that nobody gave moved into the bounds that somebody did.
-Model started_inside(const Model& model, const LearnOptions& options, const Settings& settings) {
-  std::map<std::string, double, std::less<>> moved;
-  for (const Parameter& parameter : model.parameters()) {
-    const auto bounds = options.bounds.find(parameter.name);
-    if (bounds == options.bounds.end()) {
-      continue;
-    }
-    const bool given = std::any_of(settings.parameters.begin(), settings.parameters.end(), [&](const Assignment& set) {
-      const auto names = full_names(model, set.name);
-      return std::find(names.begin(), names.end(), parameter.name) != names.end();
-    });
-    const double inside = std::clamp(parameter.value, bounds->second.lower, bounds->second.upper);
-    if (!given && inside != parameter.value) {
-      moved[parameter.name] = inside;
-    }
-  }
-  return moved.empty() ? model : model.with_parameters(moved);
-}
-
 Fitted run_method(const Model& model, const std::optional<InducingSelection>& selection, const Method& method,
                   const FitArguments& arguments, const Settings& settings, const CommonOptions& common) {
   Fitted fitted;
@@ -143,8 +124,13 @@ Fitted run_method(const Model& model, const std::optional<InducingSelection>& se
         integrate_options(learn_options(model, arguments.learning, settings.learning), settings.integration);
     options.leave_one_out = arguments.leave_one_out;
     const int fits = arguments.integrate ? integration_fits(model, options) : 0;
+    std::vector<std::string> given;
+    given.reserve(settings.parameters.size());
+    for (const Assignment& set : settings.parameters) {
+      given.push_back(set.name);
+    }
     const bool table = arguments.problem.empty();
-    const Model first = table ? started_inside(model, options.learning, settings) : model;
+    const Model first = table ? started_inside(model, options.learning, given) : model;
     if (selection) {
       LearnedInducing found = learn_inducing(first, *selection, method, options.learning, run);
       fitted.learned = std::move(found.learned);

@@ -27,6 +27,7 @@
 #include "gaussmith/scores.hpp"
 #include "gaussmith/shared_matrix.hpp"
 #include "gaussmith/sites.hpp"
+#include "gaussmith/starts.hpp"
 #include "gaussmith/table_model.hpp"
 #include "gaussmith/tables.hpp"
 #include "gaussmith/trust.hpp"

@@ -4,6 +4,7 @@
 #include "gaussmith/infer.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -24,6 +25,8 @@ struct Bounds {
   double upper = 1e5;
 };
 
+struct Learned;
+
 struct LearnOptions {
   std::set<std::string, std::less<>> fixed = {};           ///< Names (full or short) that keep their value.
   std::map<std::string, Bounds, std::less<>> bounds = {};  ///< Per parameter; others take default_bounds.
@@ -37,6 +40,9 @@ struct LearnOptions {
   /// The Hessian at the optimum and from it standard errors, for one or two evaluations a parameter; unset: for up to
   /// 12 free parameters.
   std::optional<bool> standard_errors = {};
+  /// Told what learn() would return if it were stopped here, at every point that is better than those before: for
+  /// callers who may not wait for the end of an evaluation.
+  std::function<void(const Learned&)> keep = {};
 };
 
 /// How one parameter fared.

@@ -71,7 +71,7 @@ struct TableModelOptions {
   /// "y ~ age + (1|patient) + gp(time)", "cases ~ smoking + besag(district) + (1|district)".
   std::string formula = {};
   std::vector<CoefficientPrior> coefficient_priors = {};  ///< Instead of those from the scale of the data.
-  std::optional<double> mean = 0.0;  ///< Constant mean of the process; empty: the level of the data.
+  std::optional<double> mean = 0.0;  ///< Of the process; empty: the level of the data, or 0 beside an intercept.
   bool intercept = true;             ///< The linear model has a leading column of ones.
   bool standardize = false;          ///< Numeric features to mean 0 and sd 1; sparse ones only divided by the sd.
   bool drop_missing = false;         ///< Leave rows with missing cells out instead of refusing them.

@@ -32,7 +32,7 @@ ActiveOptions to_active_options(const nb::dict& given) {
   options.block = to_whole(given["block"], "block");
   options.labels = to_whole(given["count"], "count");
   options.every = to_whole(given["every"], "every");
-  options.lanczos = static_cast<int>(to_whole(given["lanczos"], "lanczos"));
+  options.lanczos = to_count(given["lanczos"], "lanczos", 0);
   options.prior = to_active_prior(nb::cast<std::string>(given["prior"]), to_number(given["prior_size"], "prior"));
   if (!given["method"].is_none()) options.method = nb::cast<const MethodHolder&>(given["method"]).method;
   return options;

@@ -173,6 +173,15 @@ Index to_whole(nb::handle value, const std::string& name) {
   return static_cast<Index>(found);
 }
 
+int to_count(nb::handle value, const std::string& name, int least) {
+  constexpr int most = std::numeric_limits<int>::max();
+  const Index found = to_whole(value, name);
+  if (found < least || found > most)
+    throw InvalidOption(fmt::format("{}: expected a whole number from {} to {}, found {}", name, least, most,
+                                    nb::cast<std::string>(nb::str(value))));
+  return static_cast<int>(found);
+}
+
 std::shared_ptr<const Matrix> to_shared_matrix(nb::handle values, const std::string& name) {
   nb::object numbers = as_numbers(values, name);
   auto array = nb::cast<AnyArray>(numbers, false);

@@ -28,6 +28,8 @@ using Array = nb::ndarray<nb::numpy, double>;
 [[nodiscard]] double to_number(nb::handle value, const std::string& name);
 /// An integer of Python or numpy.
 [[nodiscard]] Index to_whole(nb::handle value, const std::string& name);
+/// One that an int has room for, not below `least`.
+[[nodiscard]] int to_count(nb::handle value, const std::string& name, int least);
 /// Two dimensions; one dimension is a single column. float64 in Fortran order is shared, anything else is copied.
 [[nodiscard]] std::shared_ptr<const Matrix> to_shared_matrix(nb::handle values, const std::string& name);
 [[nodiscard]] Matrix to_matrix(nb::handle values, const std::string& name);

@@ -6,6 +6,7 @@
 #include "gaussmith/inducing.hpp"
 #include "gaussmith/table_model.hpp"
 #include "prediction.hpp"
+#include "running.hpp"
 
 #include <fmt/format.h>
 #include <nanobind/stl/filesystem.h>
@@ -90,8 +91,8 @@ void bind_files(nb::module_& m) {
           "predict",
           [](const SavedModel& saved, nb::handle inputs, nb::handle design, nb::handle offset, nb::handle variance,
              int block, nb::handle arguments, int threads) {
-            const PredictionPoints points = to_points(inputs, design, offset, variance, block, arguments);
-            return unlocked([&] {
+            PredictionPoints points = to_points(inputs, design, offset, variance, block, arguments);
+            return heard(nb::find(saved), [&saved, points = std::move(points), threads](const Run&) {
               if (saved.network) return NetworkPredictor(*saved.network).predict(points, threads);
               return saved.integration.empty() ? Predictor(saved.fitted, threads).predict(points, threads)
                                                : predict_mixture(saved.integration, points, threads);

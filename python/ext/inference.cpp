@@ -7,6 +7,7 @@
 #include "gaussmith/inducing.hpp"
 #include "gaussmith/integrate.hpp"
 #include "gaussmith/learn.hpp"
+#include "gaussmith/starts.hpp"
 #include "methods.hpp"
 #include "prediction.hpp"
 #include "results.hpp"
@@ -125,16 +126,6 @@ IntegrationDesign to_integration_design(const std::string& name) {
   throw InvalidOption(fmt::format("design: expected auto, grid or composite, found \"{}\"", name));
 }
 
-/// Names of vectors of parameters stand for their entries, as on the command line: kernel.lengthscale for
-/// kernel.lengthscale[0], kernel.lengthscale[1], ...
-std::vector<std::string> full_names(const Model& model, const std::string& name) {
-  std::vector<std::string> entries;
-  for (const Parameter& parameter : model.parameters())
-    if (parameter.name.starts_with(name + "[") && parameter.name.find('.', name.size()) == std::string::npos)
-      entries.push_back(parameter.name);
-  return entries.empty() ? std::vector<std::string>{model.resolve_parameter(name)} : entries;
-}
-
 }  // namespace
 
 nb::dict report_fields(const Report& report) {
@@ -202,6 +193,7 @@ nb::dict evidence_fields(const Evidence& evidence) {
   return out;
 }
 
+/// The model that learn() is given: hyperpriors are around the values that it has, not around what was learned.
 LearnOptions to_learn_options(const Model& model, const nb::dict& given) {
   LearnOptions options;
   for (const nb::handle name : given["fixed"])
@@ -222,15 +214,41 @@ LearnOptions to_learn_options(const Model& model, const nb::dict& given) {
       for (const std::string& full : full_names(model, name)) options.hyperpriors[full] = {shape.lower, shape.upper};
     }
   }
-  options.max_evaluations = static_cast<int>(to_whole(given["max_evaluations"], "max_evaluations"));
+  options.max_evaluations = to_count(given["max_evaluations"], "max_evaluations", 1);
   options.tolerance = to_number(given["tolerance"], "tolerance");
-  options.restarts = static_cast<int>(to_whole(given["restarts"], "restarts"));
+  options.restarts = to_count(given["restarts"], "restarts", 0);
   options.restart_spread = to_number(given["restart_spread"], "restart_spread");
   options.warm_start = nb::cast<bool>(given["warm_start"]);
   if (!given["standard_errors"].is_none())
     options.standard_errors = nb::cast<bool>(nb::bool_(given["standard_errors"]));
   return options;
 }
+
+namespace {
+
+/// The start of a table's model keeps to the bounds but where the caller has set it; any other is the caller's own.
+Model to_start(const Model& model, const LearnOptions& options, const nb::dict& given) {
+  if (given["set"].is_none()) return model;
+  return started_inside(model, options, nb::cast<std::vector<std::string>>(given["set"]));
+}
+
+/// Where learning leaves its best point so far.
+std::shared_ptr<Kept<Learned>> keep_best(LearnOptions& options) {
+  auto kept = std::make_shared<Kept<Learned>>();
+  options.keep = [kept](const Learned& learned) { kept->put(learned); };
+  return kept;
+}
+
+IntegrateOptions to_integrate_options(const Model& model, const nb::dict& options, const std::string& design,
+                                      double fineness, int max_fits, bool leave_one_out) {
+  return {.learning = to_learn_options(model, options),
+          .design = to_integration_design(design),
+          .fineness = fineness,
+          .max_fits = max_fits,
+          .leave_one_out = leave_one_out};
+}
+
+}  // namespace
 
 void bind_inference(nb::module_& m) {
   nb::class_<Posterior>(m, "Posterior")
@@ -243,14 +261,16 @@ void bind_inference(nb::module_& m) {
       .def("latent_row_covariance",
            [](const Posterior& p) { return to_blocks(p.latent().covariance, p.model().latents.count); })
       .def("weights",
-           [](const Posterior& p) { return moments(unlocked([&] { return p.weights(); }), p.model().latents.count); })
+           [](const Posterior& p) {
+             return moments(heard(nb::find(p), [&p](const Run&) { return p.weights(); }), p.model().latents.count);
+           })
       .def("latent_covariance",
            [](const Posterior& p, nb::handle rows) {
              const std::vector<Index> chosen = to_indices(rows, "rows");
              for (const Index row : chosen)
                if (row < 0 || row >= p.model().rows())
                  throw InvalidOption(fmt::format("rows: there is no row {}; there are {}", row, p.model().rows()));
-             return to_array(unlocked([&] { return p.latent_covariance(chosen); }));
+             return to_array(heard(nb::find(p), [&p, chosen](const Run&) { return p.latent_covariance(chosen); }));
            })
       .def("sample_weights",
            [](const Posterior& p, int draws, std::uint64_t seed) {
@@ -264,7 +284,8 @@ void bind_inference(nb::module_& m) {
            })
       .def("leave_one_out",
            [](const Posterior& p) {
-             return left_out_fields(unlocked([&] { return p.leave_one_out(); }), p.model().latents.count);
+             return left_out_fields(heard(nb::find(p), [&p](const Run&) { return p.leave_one_out(); }),
+                                    p.model().latents.count);
            })
       .def(
           "scales",
@@ -280,15 +301,15 @@ void bind_inference(nb::module_& m) {
           "predict",
           [](const Posterior& p, nb::handle inputs, nb::handle design, nb::handle offset, nb::handle variance,
              int block, nb::handle arguments) {
-            const PredictionPoints points = to_points(inputs, design, offset, variance, block, arguments);
-            return unlocked([&] { return p.predict(points); });
+            PredictionPoints points = to_points(inputs, design, offset, variance, block, arguments);
+            return heard(nb::find(p), [&p, points = std::move(points)](const Run&) { return p.predict(points); });
           },
           "inputs"_a.none(), "design"_a.none(), "offset"_a.none(), "variance"_a.none(), "block"_a, "arguments"_a)
       .def("has_class_bounds", [](const Posterior& p) { return has_class_bounds(p); })
       .def("class_bounds",
            [](const Posterior& p, const std::string& rule, double tolerance, std::uint64_t seed, int threads) {
              const ProbabilityGoal goal = to_goal(rule, tolerance, seed, threads);
-             const ClassBounds bounds = unlocked([&] { return class_bounds(p, goal); });
+             const ClassBounds bounds = heard(nb::find(p), [&p, goal](const Run&) { return class_bounds(p, goal); });
              nb::dict out;
              out["log_zb"] = bounds.log_zb;
              out["log_zb_error"] = bounds.log_zb_error;
@@ -321,8 +342,9 @@ void bind_inference(nb::module_& m) {
           "predict",
           [](const Integrated& i, nb::handle inputs, nb::handle design, nb::handle offset, nb::handle variance,
              int block, nb::handle arguments, int threads) {
-            const PredictionPoints points = to_points(inputs, design, offset, variance, block, arguments);
-            return unlocked([&] { return i.predict(points, threads); });
+            PredictionPoints points = to_points(inputs, design, offset, variance, block, arguments);
+            return heard(nb::find(i),
+                         [&i, points = std::move(points), threads](const Run&) { return i.predict(points, threads); });
           },
           "inputs"_a.none(), "design"_a.none(), "offset"_a.none(), "variance"_a.none(), "block"_a, "arguments"_a,
           "threads"_a);
@@ -350,23 +372,31 @@ void bind_inference(nb::module_& m) {
       [](const Model& model, const MethodHolder& method, const nb::dict& options, int threads, std::uint64_t seed,
          const std::string& form, bool substitutes, nb::object progress) {
         const Running running = to_running(threads, seed, form, substitutes, std::move(progress));
-        return run_for<Learned>([model, method = method.method, chosen = to_learn_options(model, options)](
-                                    const Run& run) { return learn(model, method, chosen, run); },
-                                running);
+        LearnOptions chosen = to_learn_options(model, options);
+        const Model first = to_start(model, chosen, options);
+        const auto kept = keep_best(chosen);
+        return run_for<Learned>(
+            [first, method = method.method, chosen](const Run& run) { return learn(first, method, chosen, run); },
+            running, kept);
       },
       "model"_a, "method"_a, "options"_a, "threads"_a, "seed"_a, "form"_a, "substitutes"_a, "progress"_a.none());
 
   m.def(
       "choose_inducing",
-      [](const Model& model, Index count, const std::string& select, int threads, std::uint64_t seed) {
-        const InducingSelection wanted = to_selection(count, select);
-        Run run;
-        run.threads = threads;
-        run.seed = seed;
-        const ChosenInducing chosen = unlocked([&] { return choose_inducing(model, wanted, run); });
+      [](const nb::object& of, Index count, const std::string& select, int threads, std::uint64_t seed) {
+        const auto& model = nb::cast<const Model&>(of);
+        const Running running = to_running(threads, seed, "auto", true, nb::none());
+        const ChosenInducing chosen = heard(
+            of,
+            [&model, wanted = to_selection(count, select)](const Run& run) {
+              return choose_inducing(model, wanted, run);
+            },
+            running);
         return nb::make_tuple(chosen.model, chosen.how);
       },
-      "model"_a, "count"_a, "select"_a, "threads"_a, "seed"_a);
+      "model"_a, "count"_a, "select"_a, "threads"_a, "seed"_a,
+      nb::sig(
+          "def choose_inducing(model: Model, count: int, select: str, threads: int, seed: int) -> tuple[Model, str]"));
 
   m.def(
       "learn_inducing",
@@ -374,32 +404,37 @@ void bind_inference(nb::module_& m) {
          const nb::dict& options, int threads, std::uint64_t seed, const std::string& form, bool substitutes,
          nb::object progress) {
         const Running running = to_running(threads, seed, form, substitutes, std::move(progress));
-        const auto [found, interrupted] =
-            run_for<LearnedInducing>([model, wanted = to_selection(count, select), method = method.method,
-                                      chosen = to_learn_options(model, options)](
-                                         const Run& run) { return learn_inducing(model, wanted, method, chosen, run); },
-                                     running);
-        return nb::make_tuple(found.learned, interrupted);
+        LearnOptions chosen = to_learn_options(model, options);
+        const Model first = to_start(model, chosen, options);
+        const auto kept = keep_best(chosen);
+        return run_for<Learned>(
+            [first, wanted = to_selection(count, select), method = method.method, chosen](const Run& run) {
+              return learn_inducing(first, wanted, method, chosen, run).learned;
+            },
+            running, kept);
       },
       "model"_a, "count"_a, "select"_a, "method"_a, "options"_a, "threads"_a, "seed"_a, "form"_a, "substitutes"_a,
       "progress"_a.none());
 
   m.def(
+      "integration_fits",
+      [](const Model& model, const nb::dict& options, const std::string& design, double fineness, int max_fits) {
+        return integration_fits(model, to_integrate_options(model, options, design, fineness, max_fits, false));
+      },
+      "model"_a, "options"_a, "design"_a, "fineness"_a, "max_fits"_a);
+
+  m.def(
       "integrate",
-      [](const Learned& learned, const nb::dict& options, const std::string& design, double fineness, int max_fits,
-         bool leave_one_out, int threads, std::uint64_t seed, const std::string& form, bool substitutes,
-         nb::object progress) {
+      [](const Model& model, const Learned& learned, const nb::dict& options, const std::string& design,
+         double fineness, int max_fits, bool leave_one_out, int threads, std::uint64_t seed, const std::string& form,
+         bool substitutes, nb::object progress) {
         const Running running = to_running(threads, seed, form, substitutes, std::move(progress));
-        const IntegrateOptions chosen{.learning = to_learn_options(learned.posterior.model(), options),
-                                      .design = to_integration_design(design),
-                                      .fineness = fineness,
-                                      .max_fits = max_fits,
-                                      .leave_one_out = leave_one_out};
+        const IntegrateOptions chosen = to_integrate_options(model, options, design, fineness, max_fits, leave_one_out);
         return run_for<Integrated>([learned, chosen](const Run& run) { return integrate(learned, chosen, run); },
                                    running);
       },
-      "learned"_a, "options"_a, "design"_a, "fineness"_a, "max_fits"_a, "leave_one_out"_a, "threads"_a, "seed"_a,
-      "form"_a, "substitutes"_a, "progress"_a.none());
+      "model"_a, "learned"_a, "options"_a, "design"_a, "fineness"_a, "max_fits"_a, "leave_one_out"_a, "threads"_a,
+      "seed"_a, "form"_a, "substitutes"_a, "progress"_a.none());
 }
 
 }  // namespace gaussmith::python

@@ -355,6 +355,14 @@ void bind_model(nb::module_& m) {
           },
           "values"_a, nb::sig("def with_parameters(self, values: collections.abc.Mapping[str, float]) -> Model"),
           "The same model with some parameters replaced, by full or short name.")
+      .def(
+          "__str__",
+          [](nb::handle model) { return nb::module_::import_("gaussmith._reports").attr("model_text")(model); },
+          nb::sig("def __str__(self) -> str"))
+      .def(
+          "_repr_html_",
+          [](nb::handle model) { return nb::module_::import_("gaussmith._reports").attr("model_html")(model); },
+          nb::sig("def _repr_html_(self) -> str"))
       .def("__repr__", [](const Model& model) {
         std::vector<std::string> likelihoods;
         std::string text;

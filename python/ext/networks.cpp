@@ -197,8 +197,8 @@ void bind_networks(nb::module_& m) {
       .def(
           "predict",
           [](const NetworkPosterior& p, nb::handle inputs, nb::handle offset, nb::handle arguments) {
-            const PredictionPoints points = to_points(inputs, nb::none(), offset, nb::none(), 0, arguments);
-            return unlocked([&] { return p.predict(points); });
+            PredictionPoints points = to_points(inputs, nb::none(), offset, nb::none(), 0, arguments);
+            return heard(nb::find(p), [&p, points = std::move(points)](const Run&) { return p.predict(points); });
           },
           "inputs"_a, "offset"_a.none(), "arguments"_a);
 

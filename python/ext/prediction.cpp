@@ -3,6 +3,7 @@
 #include "bind.hpp"
 #include "gaussmith/errors.hpp"
 #include "gaussmith/table_model.hpp"
+#include "running.hpp"
 #include "sites.hpp"
 
 #include <fmt/format.h>
@@ -60,42 +61,56 @@ void bind_prediction(nb::module_& m) {
       .def("latent_mean", [](const Prediction& p) { return to_array(p.latent_mean(), p.latents()); })
       .def("latent_variance", [](const Prediction& p) { return to_array(p.latent_variance(), p.latents()); })
       .def("latent_covariance", [](const Prediction& p) { return to_blocks(p.latent_covariance(), p.latents()); })
-      .def("response_mean", [](const Prediction& p) { return to_array(unlocked([&] { return p.response_mean(); })); })
+      .def("response_mean",
+           [](const Prediction& p) {
+             return to_array(heard(nb::find(p), [&p](const Run&) { return p.response_mean(); }));
+           })
       .def("response_variance",
-           [](const Prediction& p) { return to_array(unlocked([&] { return p.response_variance(); })); })
+           [](const Prediction& p) {
+             return to_array(heard(nb::find(p), [&p](const Run&) { return p.response_variance(); }));
+           })
       .def("response_probability",
-           [](const Prediction& p) { return to_array(unlocked([&] { return p.response_probability(); })); })
+           [](const Prediction& p) {
+             return to_array(heard(nb::find(p), [&p](const Run&) { return p.response_probability(); }));
+           })
       .def("response_quantile",
            [](const Prediction& p, double level) {
-             return to_array(unlocked([&] { return p.response_quantile(level); }));
+             return to_array(heard(nb::find(p), [&p, level](const Run&) { return p.response_quantile(level); }));
            })
       .def("response_cdf",
            [](const Prediction& p, nb::handle y) {
              const Vector given = responses_for(p, y);
-             return to_array(unlocked([&] { return p.response_cdf(given); }));
+             return to_array(heard(nb::find(p), [&p, given](const Run&) { return p.response_cdf(given); }));
            })
       .def("log_density",
            [](const Prediction& p, nb::handle y) {
              const Vector given = responses_for(p, y);
-             return to_array(unlocked([&] { return p.log_density(given); }));
+             return to_array(heard(nb::find(p), [&p, given](const Run&) { return p.log_density(given); }));
            })
       .def("response_samples",
            [](const Prediction& p, int draws, std::uint64_t seed) {
              if (draws < 1) throw InvalidOption(fmt::format("draws: expected 1 or more, found {}", draws));
-             return to_array(unlocked([&] { return p.response_samples(draws, seed); }));
+             return to_array(
+                 heard(nb::find(p), [&p, draws, seed](const Run&) { return p.response_samples(draws, seed); }));
            })
       .def("class_probabilities",
            [](const Prediction& p, const std::string& rule, double tolerance, std::uint64_t seed, int threads) {
              const ProbabilityGoal goal = to_goal(rule, tolerance, seed, threads);
-             ClassProbabilities made = unlocked([&] { return p.class_probabilities(goal); });
+             ClassProbabilities made =
+                 heard(nb::find(p), [&p, goal](const Run&) { return p.class_probabilities(goal); });
              return nb::make_tuple(to_array(std::move(made.probability)), to_array(std::move(made.error)));
            })
       .def("class_log_density_lower",
-           [](const Prediction& p) { return to_array(unlocked([&] { return p.class_log_density_lower(); })); })
+           [](const Prediction& p) {
+             return to_array(heard(nb::find(p), [&p](const Run&) { return p.class_log_density_lower(); }));
+           })
       .def("class_probabilities_at_mean",
-           [](const Prediction& p) { return to_array(unlocked([&] { return p.class_probabilities_at_mean(); })); })
+           [](const Prediction& p) {
+             return to_array(heard(nb::find(p), [&p](const Run&) { return p.class_probabilities_at_mean(); }));
+           })
       .def("interval", [](const Prediction& p, double level) {
-        const std::vector<Column> columns = unlocked([&] { return interval_columns(p, level); });
+        const std::vector<Column> columns =
+            heard(nb::find(p), [&p, level](const Run&) { return interval_columns(p, level); });
         nb::dict out;
         for (const Column& column : columns) out[column.name.c_str()] = to_array(column.numbers);
         return out;

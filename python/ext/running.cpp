@@ -23,6 +23,7 @@ using namespace std::chrono_literals;
 /// How often signals are looked for, and how long a run may take to stop after one.
 constexpr auto between_looks = 50ms;
 constexpr auto patience = 700ms;
+constexpr const char* without_result = "interrupted before there was a result";
 
 /// What the working thread and the caller have in common. The caller may leave first.
 struct Exchange {
@@ -135,17 +136,21 @@ bool take_interrupt() {
 /// Waits with the caller's thread. Holds the interpreter's lock only to look for signals and to call back.
 class Waiter {
  public:
-  Waiter(std::shared_ptr<Exchange> exchange, nb::object progress)
-      : exchange_(std::move(exchange)), progress_(std::move(progress)) {}
+  Waiter(std::shared_ptr<Exchange> exchange, nb::object progress, const std::function<bool()>& has_kept)
+      : exchange_(std::move(exchange)), progress_(std::move(progress)), has_kept_(has_kept) {}
 
-  bool wait() {
+  Ended wait() {
     try {
       for (;;) {
         const auto [done, asked] = look();
         if (done) return finish();
         if (asked != nullptr) answer(*asked);
         if (!interrupted_ && take_interrupt()) interrupt();
-        if (interrupted_ && std::chrono::steady_clock::now() > deadline_) leave();
+        if (interrupted_ && std::chrono::steady_clock::now() > deadline_) {
+          if (!has_kept_ || !has_kept_()) raise_interrupt(without_result);
+          release(Next::discard);
+          return Ended::left;
+        }
       }
     } catch (...) {
       // The run finds this at its next step, and nobody waits for it.
@@ -192,33 +197,29 @@ class Waiter {
     exchange_->wanted = Next::accept;
   }
 
-  [[noreturn]] static void leave() {
-    PyErr_SetString(PyExc_KeyboardInterrupt, "interrupted before there was a result");
-    throw nb::python_error();
-  }
-
   /// A method that has nothing to keep when it is asked to stop says so; after Ctrl-C that is KeyboardInterrupt.
   [[noreturn]] void rethrow(const std::exception_ptr& failure) const {
     try {
       std::rethrow_exception(failure);
     } catch (const Interrupted&) {
-      if (interrupted_) leave();
+      if (interrupted_) raise_interrupt(without_result);
       throw;
     }
   }
 
-  bool finish() {
+  Ended finish() {
     std::exception_ptr failure;
     {
       const std::lock_guard lock(exchange_->mutex);
       failure = std::move(exchange_->failure);
     }
     if (failure) rethrow(failure);
-    return interrupted_;
+    return interrupted_ ? Ended::interrupted : Ended::finished;
   }
 
   std::shared_ptr<Exchange> exchange_;
   nb::object progress_;
+  const std::function<bool()>& has_kept_;
   bool interrupted_ = false;
   std::chrono::steady_clock::time_point deadline_;
 };
@@ -242,17 +243,23 @@ Running to_running(int threads, std::uint64_t seed, const std::string& form, boo
   return running;
 }
 
-bool run_beside(const std::function<void(const Run&)>& work, const Running& running) {
+void raise_interrupt(const char* message) {
+  PyErr_SetString(PyExc_KeyboardInterrupt, message);
+  throw nb::python_error();
+}
+
+Ended run_beside(const std::function<void(const Run&)>& work, const Running& running,
+                 const std::function<bool()>& has_kept) {
   if (!on_main_thread()) {
     run_here(work, running);
-    return false;
+    return Ended::finished;
   }
   auto exchange = std::make_shared<Exchange>();
   start_beside([work, run = plain_run(running), asks = !running.progress.is_none(), exchange]() mutable {
     const Beside counted;
     serve(std::move(work), run, asks, exchange);
   });
-  return Waiter(exchange, running.progress).wait();
+  return Waiter(exchange, running.progress, has_kept).wait();
 }
 
 }  // namespace gaussmith::python

@@ -7,6 +7,7 @@
 #include "gaussmith/table_model.hpp"
 #include "prediction.hpp"
 #include "results.hpp"
+#include "running.hpp"
 #include "spelling.hpp"
 
 #include <fmt/format.h>
@@ -345,20 +346,22 @@ void bind_tables(nb::module_& m) {
                                            .seed = seed,
                                            .interval = interval,
                                            .probability = to_goal(rule, tolerance, seed, threads)};
-            return to_columns(unlocked([&] { return p.columns(wanted); }));
+            return to_columns(heard(nb::find(p), [&p, wanted](const Run&) { return p.columns(wanted); }));
           },
           "rows"_a, "quantiles"_a, "samples"_a, "seed"_a, "interval"_a.none(), "rule"_a, "tolerance"_a, "threads"_a);
 
   m.def("predict_table",
-        [](const SavedModel& model, const Table& table, bool observed, bool drop_missing, bool population,
+        [](const SavedModel& model, const nb::object& rows, bool observed, bool drop_missing, bool population,
            bool refuse_new_levels, const std::vector<std::string>& keep, int threads) {
+          const auto& table = nb::cast<const Table&>(rows);
           const TablePredictionOptions options{.observed = observed,
                                                .drop_missing = drop_missing,
                                                .population = population,
                                                .refuse_new_levels = refuse_new_levels,
                                                .keep = keep,
                                                .threads = threads};
-          return unlocked([&] { return predict_table(model, table, options); });
+          return heard(nb::make_tuple(nb::find(model), rows),
+                       [&model, &table, options](const Run&) { return predict_table(model, table, options); });
         });
 }
 

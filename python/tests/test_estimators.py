@@ -44,6 +44,8 @@ def exceptions(estimator: Any) -> dict[str, str]:
         gs.BayesianLinearClassifier(),
         gs.BayesianLinearRegressor(),
         gs.SparseLinearRegressor(),
+        gs.NetworkRegressor(units=2, starts=1),
+        gs.NetworkClassifier(units=2, starts=1),
     ],
     expected_failed_checks=exceptions,
 )
@@ -233,6 +235,63 @@ def test_kernel_objects_are_where_learning_starts() -> None:
     process = gs.GaussianProcess(X, kernel)
     exact = gs.infer(gs.Model(process, gs.observe("gaussian", NUMBERS, variance=0.01)), threads=1)
     assert model.log_evidence_ == pytest.approx(exact.log_evidence, rel=1e-12)
+
+
+def se(lengthscale: Any, signal_sd: float = 1.0) -> gs.Kernel:
+    return gs.kernel("se", lengthscale=lengthscale, signal_sd=signal_sd)
+
+
+KERNELS = {
+    "in another order": se([0.5, 2.0, 9.0]).on([2, 1, 0]),
+    "one number in another order": se(0.5).on([2, 1, 0]),
+    "a sum in a sum": (se(0.5) + se(1.0)).on([1]) + se(2.0, 3.0),
+    "a sum after one": se(2.0, 3.0) + (se(0.5) + gs.kernel("matern32", lengthscale=4.0)).on([1, 2]),
+    "a product in a product": (se(0.5) * se(1.0)).on([1]) * se(2.0, 3.0),
+    "a product of sums": (se(0.5) + se([1.0, 4.0, 2.0]).on([1, 2, 0])) * (se(2.0, 3.0) + gs.kernel("linear", signal_sd=0.2)),
+    "a sum of products": se(0.5) * se(1.0) + se(2.0, 3.0) * gs.kernel("linear", signal_sd=0.2),
+    "columns of columns": (se([0.5, 3.0]).on([1, 0]) + se([1.0, 4.0])).on([0, 2]) + se(1.0),
+}
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_kernel_objects_keep_their_columns_and_places(name: str) -> None:
+    kernel = KERNELS[name]
+    exact = gs.infer(gs.Model(gs.GaussianProcess(X, kernel), gs.observe("gaussian", NUMBERS, variance=0.5)), threads=1)
+    values = {"likelihood.variance": 0.5}
+    model = gs.GaussianProcessRegressor(kernel, learn=False, standardize=False, mean=0.0, parameters=values).fit(X, NUMBERS)
+    assert model.log_evidence_ == pytest.approx(exact.log_evidence, rel=1e-12)
+    assert model.parameters_ == exact.parameters
+    assert model.predict(X[:5] + 0.3) == pytest.approx(exact.predict(X[:5] + 0.3).mean, rel=1e-9)
+
+
+def test_kernels_on_some_columns_leave_the_others_to_fixed_effects() -> None:
+    """N(0, k on two columns + prior of the intercept and of the third), in closed form."""
+    kernel = se([0.5, 2.0]).on([2, 0])
+    values = {"likelihood.variance": 0.5, "prior.scale": 1e-8}
+    model = gs.GaussianProcessRegressor(kernel, learn=False, standardize=False, parameters=values).fit(X, NUMBERS)
+    level, spread = NUMBERS.mean(), 10 * NUMBERS.std()
+    covariance = kernel(X) + 0.5 * np.eye(60) + spread**2
+    residual = NUMBERS - level
+    _, logdet = np.linalg.slogdet(2 * np.pi * covariance)
+    expected = -0.5 * (residual @ np.linalg.solve(covariance, residual) + logdet)
+    assert model.log_evidence_ == pytest.approx(expected, abs=0.02)
+
+
+@pytest.mark.parametrize("kernel", ["se(x1)+se(x2)+se(x3)", "se(x1, x2, x3)", "se+linear(x1)", se([1.0, 2.0, 3.0]).on([2, 0, 1])], ids=str)
+def test_kernels_that_name_all_columns_have_the_level_of_the_data(kernel: Any) -> None:
+    model = gs.GaussianProcessRegressor(kernel, learn=False).fit(X, NUMBERS + 100)
+    assert model.posterior_.model.prior.mean == pytest.approx(np.mean(NUMBERS + 100))  # type: ignore[union-attr]
+    assert model.predict(np.full((1, 3), 50.0)) == pytest.approx([np.mean(NUMBERS + 100)], abs=60)
+
+
+def test_what_a_fit_has_is_not_there_before() -> None:
+    from sklearn.exceptions import NotFittedError
+
+    for name in ("loo_", "posterior_", "model_", "kernel_", "coef_", "coef_std_", "intercept_"):
+        made = gs.BayesianLinearRegressor() if "coef" in name or name == "intercept_" else gs.GaussianProcessRegressor()
+        with pytest.raises(NotFittedError, match="is not fitted yet"):
+            getattr(made, name)
+        assert not hasattr(made, name)
 
 
 def test_weights_of_zero_leave_rows_out() -> None:

@@ -4,6 +4,7 @@ import json
 import pickle
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import gaussmith as gs
 import numpy as np
@@ -136,3 +137,107 @@ def test_fields_beside_coefficients() -> None:
     assert "fields[0].precision" in posterior.gradient
     with pytest.raises(gs.InvalidInput, match="graph"):
         gs.fit_table(table, "poisson", formula="y ~ besag(region)")
+
+
+DESIGN = np.random.default_rng(1).normal(size=(40, 5))
+
+
+def linear(design: Any) -> gs.Posterior:
+    return gs.infer(gs.Model(gs.Isotropic(5, 2.0), gs.observe("bernoulli-logit", SIGNS), design=design), "laplace")
+
+
+def test_operators_are_designs() -> None:
+    wrapped = pytest.importorskip("scipy.sparse.linalg")
+    whole = linear(DESIGN)
+    product = wrapped.LinearOperator(DESIGN.shape, matvec=lambda v: DESIGN @ v, rmatvec=lambda v: DESIGN.T @ v, dtype=float)
+    for design in (wrapped.aslinearoperator(DESIGN), product):
+        found = linear(design)
+        assert found.log_evidence == pytest.approx(whole.log_evidence, abs=1e-6)
+        assert found.weights_mean == pytest.approx(whole.weights_mean, abs=1e-6)
+    other = wrapped.LinearOperator(DESIGN.shape, matvec=lambda v: DESIGN @ v, rmatvec=lambda v: np.zeros(5), dtype=float)
+    with pytest.raises(gs.InvalidModel, match="not the transpose"):
+        linear(other)
+
+
+def test_ready_operators_are_what_their_matrices_are() -> None:
+    whole = np.eye(20)
+    waves, differences = gs.wavelets((4, 4), 1).matmat(np.eye(16)), gs.finite_differences((4, 5)).matmat(whole)
+    assert waves @ waves.T == pytest.approx(np.eye(16), abs=1e-12)
+    assert set(np.unique(differences)) == {-1.0, 0.0, 1.0} and not (differences @ np.ones(20)).any()
+    blur = gs.convolution([[0.25, 0.5, 0.25]], (4, 5))
+    assert blur.matmat(np.ones((20, 1))) == pytest.approx(np.ones((20, 1)))
+    both = gs.stacked([gs.finite_differences((4, 5)) @ blur, blur.scaled(2.0)])
+    matrix = np.vstack([differences @ blur.matmat(whole), 2 * blur.matmat(whole)])
+    assert both.shape == matrix.shape and both.matmat(whole) == pytest.approx(matrix, abs=1e-12)
+    assert both.rmatmat(np.eye(len(matrix))) == pytest.approx(matrix.T, abs=1e-12)
+    y = matrix @ np.random.default_rng(2).normal(size=20)
+    by_operator, by_matrix = (
+        gs.infer(gs.Model(gs.Isotropic(20), gs.observe("gaussian", y, variance=0.1), design=design)) for design in (both, matrix)
+    )
+    assert by_operator.log_evidence == pytest.approx(by_matrix.log_evidence, abs=1e-6)
+    assert by_operator.weights_mean == pytest.approx(by_matrix.weights_mean, abs=1e-6)
+
+
+def test_kernels_add_and_multiply() -> None:
+    a, b = gs.kernel("se", lengthscale=0.7), gs.kernel("linear", signal_sd=0.5)
+    by_hand = np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(axis=2) / 0.49)
+    assert a(X) == pytest.approx(by_hand, abs=1e-12)
+    assert (a * b)(X) == pytest.approx(by_hand * (0.25 * X @ X.T), abs=1e-12)
+    assert (a * b + a)(X) == pytest.approx(by_hand * (0.25 * X @ X.T) + by_hand, abs=1e-12)
+    assert list((a * b + a).parameters)[0] == "terms[0].terms[0].signal_sd"
+
+
+def evidence_of_rows(model: gs.Model) -> float:
+    return gs.infer(model, "laplace").log_evidence
+
+
+def test_numbers_are_used_where_they_lie() -> None:
+    """A change of the source is a change of the model: nothing was copied. (Nobody should do this.)"""
+    sparse = pytest.importorskip("scipy.sparse")
+    rows = sparse.csr_array(np.where(np.abs(DESIGN) > 0.5, DESIGN, 0.0))
+    dense, inputs = np.asfortranarray(DESIGN), X.copy(order="F")
+    designs = {"csr": (rows, rows.data), "single": (rows.astype(np.float32), None), "dense": (dense, dense)}
+    for name, (design, numbers) in designs.items():
+        numbers = design.data if numbers is None else numbers
+        model = gs.Model(gs.Isotropic(5, 2.0), gs.observe("bernoulli-logit", SIGNS), design=design)
+        before = evidence_of_rows(model)
+        numbers *= 2
+        after = evidence_of_rows(model)
+        doubled = gs.Model(gs.Isotropic(5, 2.0), gs.observe("bernoulli-logit", SIGNS), design=design.copy())
+        assert after != before and after == evidence_of_rows(doubled), name
+    process = gs.Model(gs.GaussianProcess(inputs, "se"), gs.observe("bernoulli-logit", SIGNS))
+    before = evidence_of_rows(process)
+    inputs *= 2
+    assert evidence_of_rows(process) != before
+
+
+def test_things_print_themselves_and_show_as_tables() -> None:
+    model = classifier()
+    fit = gs.infer(model, "laplace")
+    for thing, said in (
+        (model, "kernel.lengthscale"),
+        (fit.predict(X), "Latent mean"),
+        (fit.leave_one_out, "Least likely"),
+        (gs.learn(model, "laplace", hyperpriors="weak").learning, "kernel.lengthscale"),
+    ):
+        assert said in str(thing) and len(str(thing).splitlines()) > 2
+        assert said in thing._repr_html_() and "<table>" in thing._repr_html_()  # type: ignore[attr-defined]
+    assert repr(model).startswith("<Model: 40 rows") and "40 points" in repr(fit.predict(X))
+    assert str(fit.predict(np.empty((0, 2)))).startswith("Points")
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: gs.learn(classifier(), max_evaluations=2**32 + 5), "max_evaluations: expected a whole number from 1 to 2147483647, found 4294967301"),
+        (lambda: gs.learn(classifier(), restarts=2**32), "restarts: expected a whole number from 0 to"),
+        (lambda: gs.learn(classifier(), restarts=-1), "restarts: expected a whole number from 0 to 2147483647, found -1"),
+        (lambda: gs.infer(classifier()).sample(2**40), "draws: expected 2147483647 or less"),
+        (lambda: gs.infer(classifier()).to_arviz(2.5), "draws: expected a whole number, found 2.5"),
+    ],
+)
+def test_numbers_without_room_are_refused(make: Any, message: str) -> None:
+    if "2.5" in message:
+        pytest.importorskip("arviz")
+    with pytest.raises(gs.InvalidOption, match=message):
+        make()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+import warnings
 from typing import Any
 
 import gaussmith as gs
@@ -98,6 +100,48 @@ def test_evidence_and_leave_one_out(ax: Any) -> None:
     assert np.asarray(rows)[:, 1] == pytest.approx(learned.leave_one_out.log_density - FIT.leave_one_out.log_density)
 
 
+def test_evidence_names_what_it_draws(ax: Any) -> None:
+    steps: list[gs.Iteration] = []
+    learned = gs.learn(FIT.model, hyperpriors="weak", progress=steps.append)
+    plot.evidence(steps, ax=ax)
+    assert ax.get_ylabel() == "objective"
+    assert max(ax.lines[0].get_ydata()) == pytest.approx(learned.learning.objective)
+    assert abs(learned.learning.objective - learned.log_evidence) > 0.1
+
+
+def test_coefficients_of_estimators(ax: Any) -> None:
+    pytest.importorskip("sklearn")
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(40, 2))
+    model = gs.BayesianLinearClassifier().fit(x, x[:, 0] + rng.normal(size=40) > 0)
+    plot.coefficients(model, level=0.5, ax=ax)
+    assert sorted(text.get_text() for text in ax.get_yticklabels()) == ["x1", "x2"]
+    ends = sorted(float(np.ptp(path.vertices[:, 0])) for path in ax.collections[0].get_paths())
+    half = 2 * 0.6744897501960817 * np.sort(model.coef_std_[0])  # The quartiles of a Gaussian.
+    assert ends == pytest.approx(half)
+    again = pickle.loads(pickle.dumps(model))
+    plot.coefficients(again, ax=plt.subplots()[1])
+    with pytest.raises(gs.InvalidOption, match="0.95 alone"):
+        plot.coefficients(again, level=0.5)
+    three = gs.BayesianLinearClassifier().fit(x, np.arange(40) % 3)
+    names = [text.get_text() for text in plot.coefficients(three, ax=plt.subplots()[1]).get_yticklabels()]
+    assert len(names) == 6 and not any("intercept" in name for name in names)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_class_map_of_a_frame_has_its_names(library: str, ax: Any) -> None:
+    pytest.importorskip("sklearn")
+    frames = pytest.importorskip(library)
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(30, 2))
+    table = frames.DataFrame({"dose": x[:, 0], "age": x[:, 1]})
+    model = gs.BayesianLinearClassifier().fit(table, x[:, 0] > 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        plot.class_map(model, table, x[:, 0] > 0, points=5, ax=ax)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("dose", "age")
+
+
 @pytest.mark.parametrize(
     ("draw", "message"),
     [
@@ -108,6 +152,7 @@ def test_evidence_and_leave_one_out(ax: Any) -> None:
         (lambda: plot.calibration([0.5, 2.0], [0, 1]), "between 0 and 1"),
         (lambda: plot.calibration([0.5], [3]), "y: expected 1 where"),
         (lambda: plot.coefficients([]), "no coefficients"),
+        (lambda: plot.coefficients(3), "expected what has coefficients"),
         (lambda: plot.evidence([]), "steps: expected at least one"),
         (lambda: plot.leave_one_out(FIT, names=["a"]), "names: expected 30"),
     ],

@@ -124,6 +124,67 @@ except KeyboardInterrupt: os._exit(7)
     assert ended.returncode == 7
 
 
+PRESSED = """
+main = threading.main_thread().ident
+def press(after):
+    def wait(): time.sleep(after); signal.pthread_kill(main, signal.SIGINT)
+    threading.Thread(target=wait).start()
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        # A product that takes an hour, but for the look at it beforehand.
+        """
+from scipy.sparse.linalg import LinearOperator
+def product(v):
+    if threading.current_thread() is not threading.main_thread(): time.sleep(3600)
+    return v
+rows = LinearOperator((2, 2), matvec=product, rmatvec=product, dtype=float)
+fit = gs.infer(gs.Model(gs.Isotropic(2), gs.observe("gaussian", [1.0, 2.0], variance=1.0), design=np.eye(2)))
+press(0.2)
+fit.predict(design=rows)
+""",
+        """
+process = gs.GaussianProcess(np.random.default_rng(0).normal(size=(40000, 3)), "se")
+many = gs.Model(process, gs.observe("poisson", np.ones(40000)))
+press(0.2)
+gs.infer(many, inducing=600, threads=1)
+""",
+    ],
+    ids=["predict", "inducing"],
+)
+def test_ctrl_c_is_heard_outside_of_inference(body: str) -> None:
+    """By the library, and not by the interpreter once it is back."""
+    pytest.importorskip("scipy")
+    run = f"try:\n    exec({body!r})\nexcept KeyboardInterrupt as error:\n    os._exit(7 if 'interrupted' in str(error) else 8)\n"
+    ended = subprocess.run([sys.executable, "-W", "ignore", "-c", HEAD + PRESSED + run], timeout=60, check=False)
+    assert ended.returncode == 7
+
+
+def test_ctrl_c_during_an_evaluation_keeps_the_best_so_far() -> None:
+    """The second evaluation never ends; the first one is what there is."""
+    body = """
+def log_t(eta, y):
+    if told: time.sleep(3600)
+    return -0.5 * (y - eta) ** 2
+told = []
+model = gs.Model(gs.GaussianProcess(x, "se"), gs.observe(gs.CustomLikelihood(log_t, log_concave=True, smooth=True), y))
+def first(step):
+    if not told: press(0.2)
+    told.append(step)
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    learned = gs.learn(model, "laplace", progress=first)
+assert len(told) == 1 and learned.learning.status == "stopped" and "Ctrl-C" in str(said[0].message), (told, said)
+assert learned.log_evidence == told[0].objective and np.isfinite(learned.mean).all()
+os._exit(7)
+"""
+    ended = subprocess.run([sys.executable, "-c", HEAD + PRESSED + body], timeout=60, check=False)
+    assert ended.returncode == 7
+
+
 def test_ctrl_c_before_there_is_a_result() -> None:
     body = """
 def press(): time.sleep(0.3); signal.raise_signal(signal.SIGINT)

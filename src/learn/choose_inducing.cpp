@@ -104,6 +104,7 @@ Model learned_in_passing(const Model& model, const InducingSelection& selection,
   brief.max_evaluations = std::min(options.max_evaluations, passing_evaluations);
   brief.restarts = 0;
   brief.standard_errors = false;
+  brief.keep = {};
   for (const Index share : {8, 4, 2}) {
     InducingSelection part = selection;
     part.count = selection.count / share;

@@ -39,6 +39,7 @@ std::optional<Evaluation> Climber::operator()(const Vector& at) {
   const double residual = evaluation
                               ? projected_gradient(evaluation->gradient, at, task_.free).lpNorm<Eigen::Infinity>()
                               : std::numeric_limits<double>::infinity();
+  if (when_better_ && evaluation && objective_.best_point() == at) when_better_();
   tell({objective_.evaluations(), objective_.best_value(), residual, "learning"});
   return evaluation;
 }

@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <optional>
+#include <utility>
 
 namespace gaussmith {
 
@@ -56,6 +57,9 @@ class Climber {
   /// Tells the caller, who may ask to stop.
   void tell(const Iteration& iteration);
 
+  /// Has this called after every evaluation that is better than those before.
+  void when_better(std::function<void()> call) { when_better_ = std::move(call); }
+
   [[nodiscard]] const LearnTask& task() const { return task_; }
   [[nodiscard]] const Vector& lower() const { return lower_; }
   [[nodiscard]] const Vector& upper() const { return upper_; }
@@ -72,6 +76,7 @@ class Climber {
   Vector lower_, upper_;
   LearningObjective objective_;
   Progress progress_;
+  std::function<void()> when_better_;
   std::optional<Evaluation> first_;
   int left_ = 0;
   int curvature_evaluations_ = 0;

@@ -42,13 +42,6 @@ bool behind_links(const Model& model) {
   });
 }
 
-/// Whether a finite number is a value that a parameter on this scale may have.
-bool is_inside(ParameterScale scale, double value) {
-  if (scale == ParameterScale::logarithm && !(value > 0.0)) return false;
-  if (scale == ParameterScale::inverse_tanh && !(std::abs(value) < 1.0)) return false;
-  return std::isfinite(value);
-}
-
 Bounds usual_bounds(ParameterScale scale, const LearnOptions& options) {
   if (scale == ParameterScale::logarithm) return options.default_bounds;
   const double largest = scale == ParameterScale::inverse_tanh ? largest_correlation : largest_entry;
@@ -74,6 +67,12 @@ void check_hyperprior(const std::string& name, const LogNormal& prior, Parameter
 }
 
 }  // namespace
+
+bool is_inside(ParameterScale scale, double value) {
+  if (scale == ParameterScale::logarithm && !(value > 0.0)) return false;
+  if (scale == ParameterScale::inverse_tanh && !(std::abs(value) < 1.0)) return false;
+  return std::isfinite(value);
+}
 
 std::vector<FreeParameter> free_parameters(const Model& model, const LearnOptions& options) {
   const ParameterNames names(model);

@@ -22,6 +22,9 @@ struct FreeParameter {
   [[nodiscard]] bool at_upper(double value) const;
 };
 
+/// Whether a number is a value that a parameter on this scale may have.
+[[nodiscard]] bool is_inside(ParameterScale scale, double value);
+
 /// All learnable parameters that are not held fixed. Throws InvalidOption for unknown names and empty ranges.
 [[nodiscard]] std::vector<FreeParameter> free_parameters(const Model& model, const LearnOptions& options);
 

@@ -72,6 +72,7 @@ class Learning {
   explicit Learning(const LearnTask& task) : task_(task), climber_(task) {}
 
   Learned run() {
+    if (task_.options.keep) climber_.when_better([this] { task_.options.keep(finish(report_, true, {})); });
     const Vector first = collect(task_.free, &FreeParameter::initial);
     Random random(task_.run.seed);
     ascend_from(first, 0);
@@ -85,13 +86,7 @@ class Learning {
       ascend_from(point.cwiseMax(climber_.lower()).cwiseMin(climber_.upper()), start, again);
     }
     if (objective().best() && !climber_.stopped()) find_curvature();
-    if (climber_.first()) report_.initial_objective = climber_.first()->value;
-    report_.evaluations = objective().evaluations();
-    report_.curvature_evaluations = climber_.curvature_evaluations();
-    report_.failed_evaluations = objective().failures();
-    for (const auto& [reason, times] : objective().reasons())
-      report_.failures.push_back(times == 1 ? reason : fmt::format("{} ({} times)", reason, times));
-    return objective().best() ? finish() : fail();
+    return objective().best() ? finish(report_, climber_.stopped(), curvature_) : fail();
   }
 
  private:
@@ -191,6 +186,7 @@ class Learning {
     LearnOptions options = task_.options;
     options.restarts = 0;
     options.standard_errors = true;
+    options.keep = {};
     options.tolerance = std::max(options.tolerance, part_tolerance);
     Run run = task_.run;
     run.progress = [this](const Iteration& iteration) {
@@ -285,36 +281,47 @@ class Learning {
   /// Every evaluation failed: the fit at the start says why.
   Learned fail() {
     Posterior posterior = infer_valid(task_.model, task_.method, task_.run);
+    count_evaluations(report_);
     report_.status = Status::numerical_failure;
     report_.message = fmt::format("no evaluation of the evidence succeeded: {}", fmt::join(report_.failures, "; "));
     report_.initial_objective = report_.objective = posterior.log_evidence().value;
     return {std::move(posterior), std::move(report_)};
   }
 
-  Learned finish() {
+  void count_evaluations(LearnReport& report) const {
+    if (climber_.first()) report.initial_objective = climber_.first()->value;
+    report.evaluations = objective().evaluations();
+    report.curvature_evaluations = climber_.curvature_evaluations();
+    report.failed_evaluations = objective().failures();
+    for (const auto& [reason, times] : objective().reasons())
+      report.failures.push_back(times == 1 ? reason : fmt::format("{} ({} times)", reason, times));
+  }
+
+  /// What there is at the best point so far.
+  [[nodiscard]] Learned finish(LearnReport report, bool stopped, const std::optional<Curvature>& curvature) const {
+    count_evaluations(report);
     const Posterior& best = *objective().best();
     const Evaluation& there = objective().best_evaluation();
-    report_.objective = there.value;
+    report.objective = there.value;
     // Among values that their errors cannot tell apart, the best point is not always the highest.
-    for (double& value : report_.start_objectives) value = std::min(value, there.value);
-    report_.log_hyperprior = there.value - best.log_evidence().value;
-    report_.residual =
+    for (double& value : report.start_objectives) value = std::min(value, there.value);
+    report.log_hyperprior = there.value - best.log_evidence().value;
+    report.residual =
         projected_gradient(there.gradient, objective().best_point(), task_.free).lpNorm<Eigen::Infinity>();
-    if (report_.status == Status::iteration_limit)
-      report_.message =
-          fmt::format("all {} evaluations that learn.max_evaluations allows are used", report_.evaluations);
-    if (climber_.stopped()) {
-      report_.status = Status::stopped;
-      report_.message = "stopped by the caller; the best parameters so far are kept";
-    } else if (report_.residual <= gradient_goal(task_.options.tolerance, there)) {
-      report_.status = Status::converged;
-      report_.message = fmt::format("largest projected gradient {:.1e}", report_.residual);
+    if (report.status == Status::iteration_limit)
+      report.message = fmt::format("all {} evaluations that learn.max_evaluations allows are used", report.evaluations);
+    if (stopped) {
+      report.status = Status::stopped;
+      report.message = "stopped by the caller; the best parameters so far are kept";
+    } else if (report.residual <= gradient_goal(task_.options.tolerance, there)) {
+      report.status = Status::converged;
+      report.message = fmt::format("largest projected gradient {:.1e}", report.residual);
     }
-    warn_of_milder(objective(), task_.method, report_);
-    describe_parameters(task_.model, objective(), task_.free, curvature_, report_);
-    for (std::string& line : advice(report_, task_.free, objective().best_point()))
-      report_.warnings.push_back(std::move(line));
-    return {best, std::move(report_)};
+    warn_of_milder(objective(), task_.method, report);
+    describe_parameters(task_.model, objective(), task_.free, curvature, report);
+    for (std::string& line : advice(report, task_.free, objective().best_point()))
+      report.warnings.push_back(std::move(line));
+    return {best, std::move(report)};
   }
 
   LearnTask task_;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace gaussmith {
 namespace {
@@ -18,7 +19,7 @@ ParameterNames::ParameterNames(const Model& model) : one_block_(model.sites.size
   known_.insert(names_.begin(), names_.end());
 }
 
-std::string ParameterNames::resolve(std::string_view name) const {
+std::optional<std::string> ParameterNames::find(std::string_view name) const {
   constexpr std::string_view short_form = "likelihood.";
   std::string full(name);
   if (one_block_ && name.starts_with(short_form)) full.replace(0, short_form.size(), "sites[0].");
@@ -26,6 +27,11 @@ std::string ParameterNames::resolve(std::string_view name) const {
   // The precision of a field that is the only one beside other parts.
   if (name == "prior.precision" && known_.contains("fields[0].precision") && !known_.contains("fields[1].precision"))
     return "fields[0].precision";
+  return std::nullopt;
+}
+
+std::string ParameterNames::resolve(std::string_view name) const {
+  if (std::optional<std::string> full = find(name)) return std::move(*full);
   if (names_.empty()) throw InvalidOption(fmt::format("there is no parameter {}: the model has none", name));
   const auto listed = std::min(names_.size(), most_listed);
   throw InvalidOption(

@@ -2,6 +2,7 @@
 
 #include "gaussmith/model.hpp"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -13,6 +14,8 @@ class ParameterNames {
  public:
   explicit ParameterNames(const Model& model);
 
+  /// The full name of a parameter by its full or short name; none where there is no such parameter.
+  [[nodiscard]] std::optional<std::string> find(std::string_view name) const;
   /// As Model::resolve_parameter.
   [[nodiscard]] std::string resolve(std::string_view name) const;
 

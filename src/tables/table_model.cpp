@@ -677,7 +677,8 @@ class Builder {
 
   /// Coefficients with priors on the scale of the data, effects of groups, and a process where kernels ask for one.
   void build_additive() {
-    if (has_intercept() && options_.mean != 0.0)
+    // The level of the data is what the intercept has.
+    if (has_intercept() && options_.mean.value_or(0.0) != 0.0)
       throw InvalidOption(fmt::format("{}: the model has an intercept", name("mean")));
     Additive prior;
     const AdditiveParts parts = additive_parts();

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
+from ._checked import to_seed, whole
 
 if TYPE_CHECKING:
     from ._inference import Posterior
@@ -20,9 +21,7 @@ def to_arviz(posterior: Posterior, draws: int, chains: int, seed: int) -> Any:
         import arviz
     except ImportError:
         raise ImportError("to_arviz needs arviz: pip install gaussmith[arviz]") from None
-    for name, value in (("draws", draws), ("chains", chains)):
-        if value < 1:
-            raise _core.InvalidOption(f"{name}: expected 1 or more, found {value}")
+    draws, chains, seed = whole("draws", draws, 1), whole("chains", chains, 1), to_seed(seed)
     model = posterior.model
     weights = posterior.sample(draws * chains, seed)
     eta = _core.latent_draws(model, weights)
@@ -40,7 +39,7 @@ def to_arviz(posterior: Posterior, draws: int, chains: int, seed: int) -> Any:
     groups["log_likelihood"] = {"y": shaped(_core.log_density_draws(model, eta))}
     try:
         # Another stream than that of the weights.
-        groups["posterior_predictive"] = {"y": shaped(_core.response_draws(model, eta, seed + 1))}
+        groups["posterior_predictive"] = {"y": shaped(_core.response_draws(model, eta, to_seed(seed + 1)))}
     except _core.InvalidInput:
         pass  # A likelihood of one's own that says nothing of new responses.
     observed = {"y": np.concatenate([block.responses for block in model.sites])}

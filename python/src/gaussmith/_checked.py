@@ -9,7 +9,11 @@ from typing import Any
 from . import _core
 
 
-def whole(name: str, value: Any, least: int = 0) -> int:
+#: What the library has room for.
+most_whole = 2**31 - 1
+
+
+def whole(name: str, value: Any, least: int = 0, most: int | None = most_whole) -> int:
     """An integer of Python or numpy."""
     try:
         found = operator.index(value)
@@ -17,14 +21,21 @@ def whole(name: str, value: Any, least: int = 0) -> int:
         raise _core.InvalidOption(f"{name}: expected a whole number, found {value!r}") from None
     if found < least:
         raise _core.InvalidOption(f"{name}: expected {least} or more, found {found}")
+    if most is not None and found > most:
+        raise _core.InvalidOption(f"{name}: expected {most} or less, found {found}")
     return found
+
+
+def to_seed(seed: Any) -> int:
+    """Any whole number, of which the last 64 bits count."""
+    return whole("seed", seed, most=None) % 2**64
 
 
 def threads_and_seed(threads: Any, seed: Any) -> tuple[int, int]:
     """0 threads are all cores."""
     if isinstance(threads, int) and threads < 0:
         raise _core.InvalidOption(f"threads: expected 0 (all cores) or more, found {threads}")
-    return min(whole("threads", threads), 2**31 - 1), whole("seed", seed) % 2**64
+    return min(whole("threads", threads, most=None), most_whole), to_seed(seed)
 
 
 def points(inputs: Any, design: Any) -> None:

@@ -16,9 +16,10 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from . import _core
 from ._checked import mapping, names as to_names
 from ._files import SavedModel
-from ._inference import Integrated, LeaveOneOut, Learned, Posterior
+from ._inference import Integrated, Learned, Posterior
 from ._kernel_text import kernel_text
 from ._network import NetworkPosterior
+from ._posterior_base import LeaveOneOut
 from ._prediction import Prediction
 from ._reports import LearnReport, Printed, Report
 from ._tables import TableFit, TablePrediction, as_columns, fit_table, predict_table, refuse_twice
@@ -64,7 +65,7 @@ class Fitted:
         with self._lock:
             if self._left_out is None:
                 assert self.fit is not None
-                self._left_out = self.fit.leave_one_out.first(self.fit.coding["training_rows"])
+                self._left_out = self.fit.leave_one_out
         return self._left_out
 
     @property
@@ -105,6 +106,13 @@ def seed_of(random_state: Any) -> int:
     if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool) and random_state >= 0:
         return int(random_state)
     return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def keep_parameters(estimator: Any, given: Mapping[str, Any]) -> None:
+    """What __init__ was called with (its locals), as scikit-learn wants it: every parameter as it is under its own name."""
+    for name, value in given.items():
+        if name not in ("self", "__class__"):
+            setattr(estimator, name, value)
 
 
 def _is_frame(data: Any) -> bool:
@@ -306,16 +314,19 @@ class GaussmithEstimator(BaseEstimator):  # type: ignore[misc]
     @property
     def posterior_(self) -> Posterior | NetworkPosterior:
         """The posterior itself; not there after a pickle."""
+        check_is_fitted(self)
         return self._fitted.posterior
 
     @property
     def model_(self) -> SavedModel:
         """What a pickle, and a file, holds."""
+        check_is_fitted(self)
         return self._fitted.saved
 
     @property
     def loo_(self) -> LeaveOneOut:
-        """Leave-one-out predictions of the rows of weight above 0."""
+        """Leave-one-out predictions of the rows of weight above 0, averaged over the parameters under ``integrate``."""
+        check_is_fitted(self)
         return self._fitted.left_out
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -373,4 +384,4 @@ def kernel_options(kernel: Any, names: Sequence[str], formula: Any, default: str
     return {"kernel": text, "parameters": values}
 
 
-__all__ = ["Fitted", "GaussmithEstimator", "Summary", "kernel_options", "seed_of", "threads_of"]
+__all__ = ["Fitted", "GaussmithEstimator", "Summary", "keep_parameters", "kernel_options", "seed_of", "threads_of"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
@@ -10,25 +10,21 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from ._checked import instance, mapping, method as to_method, names, points, threads_and_seed, whole
+from ._checked import instance, mapping, method as to_method, names, points, threads_and_seed, to_seed, whole
 from ._network import NetworkPosterior, infer_network
+from ._posterior_base import LeaveOneOut, PosteriorBase
 from ._prediction import Prediction
 from ._progress import Progress, started
 from ._reports import (
     IntegrationReport,
     LearnReport,
-    Printed,
-    Report,
     make_integration_report,
     make_learn_report,
-    make_report,
     warn_unless_converged,
 )
 from ._trust import Checks, Marginals, TrustCard, make_marginals
 
 if TYPE_CHECKING:
-    import os
-
     from ._files import SavedModel
 
 FloatArray = npt.NDArray[np.float64]
@@ -43,33 +39,12 @@ class MixtureScales(NamedTuple):
     mean_precision: FloatArray  #: E[1/variance]: small for outliers.
 
 
-class LeaveOneOut:
-    """Every row seen from the others, without refitting."""
-
-    def __init__(self, fields: Mapping[str, FloatArray]) -> None:
-        self.mean = fields["mean"]  #: Of eta without the row's own site; NaN where that is no distribution.
-        self.variance = fields["variance"]
-        self.log_density = fields["log_density"]  #: log predictive density of the row's response given the others.
-
-    def first(self, rows: int) -> LeaveOneOut:
-        """Of the first rows alone: those below may be sites of a prior."""
-        return LeaveOneOut({name: values[:rows] for name, values in vars(self).items()})
-
-    @property
-    def total(self) -> float:
-        """The sum over the rows that have one."""
-        return float(np.nansum(self.log_density))
-
-    def __repr__(self) -> str:
-        return f"<LeaveOneOut: total log predictive density {self.total:.6g} over {len(self.log_density)} rows>"
-
-
-class Posterior(Printed):
+class Posterior(PosteriorBase):
     """The result of inference: a Gaussian over w with its evidence and its report."""
 
     def __init__(self, core: _core.Posterior) -> None:
-        self._core = core
-        self._evidence = core.log_evidence()
+        super().__init__(core)
+        self._core: _core.Posterior = core
 
     @property
     def model(self) -> _core.Model:
@@ -78,16 +53,6 @@ class Posterior(Printed):
     @property
     def method(self) -> _core.Method:
         return self._core.method
-
-    @property
-    def log_evidence(self) -> float:
-        """NaN for ``ess`` and ``nuts``, whose chains do not tell it."""
-        return float(self._evidence["value"])
-
-    @property
-    def evidence_kind(self) -> str:
-        """"exact", "lower-bound", "approximation" or "estimate"."""
-        return str(self._evidence["kind"])
 
     @property
     def log_evidence_error(self) -> float:
@@ -100,31 +65,9 @@ class Posterior(Printed):
         error = self._evidence["standard_error"]
         return None if error is None else float(error)
 
-    @cached_property
-    def report(self) -> Report:
-        return make_report(self._core.report())
-
-    @property
-    def converged(self) -> bool:
-        return self.report.converged
-
     @property
     def parameters(self) -> dict[str, float]:
         return self.model.parameters
-
-    @cached_property
-    def _latent(self) -> tuple[FloatArray, FloatArray]:
-        return self._core.latent()
-
-    @property
-    def mean(self) -> FloatArray:
-        """Mean of eta at the model's rows; N x C where rows have several latents."""
-        return self._latent[0]
-
-    @property
-    def variance(self) -> FloatArray:
-        """Variance of eta at the model's rows."""
-        return self._latent[1]
 
     @cached_property
     def _weights(self) -> tuple[FloatArray, FloatArray]:
@@ -150,7 +93,7 @@ class Posterior(Printed):
 
     def sample(self, draws: int, seed: int = 0) -> FloatArray:
         """Draws of w: D x draws."""
-        return self._core.sample_weights(whole("draws", draws, 1), whole("seed", seed))
+        return self._core.sample_weights(whole("draws", draws, 1), to_seed(seed))
 
     def to_arviz(self, draws: int = 500, *, chains: int = 4, seed: int = 0) -> Any:
         """Independent draws as an InferenceData of ArviZ.
@@ -162,10 +105,6 @@ class Posterior(Printed):
         from ._arviz import to_arviz
 
         return to_arviz(self, draws, chains, seed)
-
-    @cached_property
-    def leave_one_out(self) -> LeaveOneOut:
-        return LeaveOneOut(self._core.leave_one_out())
 
     @cached_property
     def checks(self) -> Checks:
@@ -264,13 +203,6 @@ class Posterior(Printed):
 
         found: dict[str, Any] = json.loads(result_json(self, leave_one_out=leave_one_out))
         return found
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes a model file for :func:`load` and for ``gaussmith predict``, whose tables have columns x1, x2, ..."""
-        self.saved().save(path)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return self.saved().__reduce__()
 
     def _fields(self) -> list[tuple[str, str]]:
         kinds = {
@@ -475,7 +407,10 @@ def learn_options(
     restarts: int,
     restart_spread: float,
     standard_errors: bool | None,
+    given: Sequence[str] | None = None,
 ) -> dict[str, Any]:
+    """What learning is told. `given` names the parameters of a table's model that the caller has set: the others start
+    within their bounds."""
     return {
         "fixed": names("fixed", fixed),
         "bounds": mapping("bounds", bounds),
@@ -486,6 +421,7 @@ def learn_options(
         "restart_spread": restart_spread,
         "warm_start": True,
         "standard_errors": standard_errors,
+        "set": given,
     }
 
 
@@ -518,15 +454,36 @@ def learn(
 
     Names of parameters are full or short (``likelihood.scale``); ``kernel.lengthscale`` stands for all of an ARD kernel.
     `hyperpriors` maps names to (median, sd) of log-normal densities, or is ``"weak"``: one for every parameter around
-    its value. `inducing` inputs are chosen anew while learning. ``integrate=True`` also averages over the parameters around the learned ones (``.integrated``).
+    its value. `inducing` inputs are chosen anew while learning. ``integrate=True`` also averages over the parameters
+    around the learned ones (``.integrated``), `leave_one_out` too where that is True. After Ctrl-C the best parameters so
+    far are kept.
     """
+    options = learn_options(fixed, bounds, hyperpriors, max_evaluations, tolerance, restarts, restart_spread, standard_errors)
+    integration = (integration_design, fineness, whole("max_fits", max_fits, 1), bool(leave_one_out)) if integrate else None
+    return learned(model, method, options, integration, threads, seed, form, substitutes, progress, inducing, inducing_select)
+
+
+def learned(
+    model: _core.Model,
+    method: _core.Method | str | None,
+    options: dict[str, Any],
+    integration: tuple[str, float, int, bool] | None,
+    threads: int,
+    seed: int,
+    form: Form,
+    substitutes: bool,
+    progress: Progress,
+    inducing: int | None,
+    inducing_select: str,
+) -> Learned:
+    """:func:`learn` with its options collected; `integration`: the design, its fineness, the most fits, whether rows are left out."""
     if isinstance(model, _core.NetworkModel):
         raise _core.InvalidOption("learn: nothing is left to learn, every scale of a network is integrated; use infer")
     instance("model", model, _core.Model, "a Model")
     threads, seed = threads_and_seed(threads, seed)
-    max_fits = whole("max_fits", max_fits, 1)
     chosen = to_method(_named(model, method, inducing))
-    options = learn_options(fixed, bounds, hyperpriors, max_evaluations, tolerance, restarts, restart_spread, standard_errors)
+    if integration is not None:
+        _core.integration_fits(model, options, *integration[:3])  # Refuses what does not suit before any work.
     with started(progress, "learning") as told:
         if inducing is None:
             core, interrupted = _core.learn(model, chosen, options, threads, seed, form, substitutes, told)
@@ -534,16 +491,17 @@ def learn(
             core, interrupted = _core.learn_inducing(
                 model, whole("inducing", inducing, 1), inducing_select, chosen, options, threads, seed, form, substitutes, told
             )
-    integrated = None
-    if integrate and not interrupted:
-        with started(progress, "integrating") as told:
-            made, interrupted = _core.integrate(
-                core, options, integration_design, fineness, max_fits, leave_one_out, threads, seed, form, substitutes, told
-            )
-        integrated = Integrated(made)
-    learned = Learned(core, integrated)
-    if learned.report.converged:
-        warn_unless_converged("learning", learned.learning.status, learned.learning.message, interrupted)
+    found = Learned(core)
+    usable = found.report.status != "numerical-failure" and not all(p.fixed for p in found.learning.parameters)
+    if integration is not None and usable and not interrupted:
+        try:
+            with started(progress, "integrating") as told:
+                made, interrupted = _core.integrate(model, core, options, *integration, threads, seed, form, substitutes, told)
+            found.integrated = Integrated(made)
+        except KeyboardInterrupt:
+            interrupted = True  # What was learned is there.
+    if found.report.converged:
+        warn_unless_converged("learning", found.learning.status, found.learning.message, interrupted, depth=4)
     else:
-        warn_unless_converged("inference", learned.report.status, learned.report.message, interrupted)
-    return learned
+        warn_unless_converged("inference", found.report.status, found.report.message, interrupted, depth=4)
+    return found

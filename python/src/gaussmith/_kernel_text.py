@@ -19,14 +19,17 @@ def _written(kernel: _core.Kernel, names: Sequence[str], seen: Sequence[int], pr
         parts = []
         for i, term in enumerate(kernel.terms):
             text = _written(term, names, columns, f"{prefix}terms[{i}].", values)
-            parts.append(f"({text})" if sign == "*" and term.name == "sum" else text)
+            # Sums in sums and products in products keep their brackets: parameters are called by their places in them.
+            parts.append(f"({text})" if term.terms and (sign, term.name) != ("+", "product") else text)
         return sign.join(parts)
     own: dict[str, list[float]] = {}
     for name, value in kernel.parameters.items():
         own.setdefault(_index_free(name), []).append(value)
     values.update({prefix + name: numbers for name, numbers in own.items()})
-    text = kernel.name + ("-ard" if any(len(numbers) > 1 for numbers in own.values()) else "")
-    if len(columns) < len(names):
+    by_column = any(len(numbers) > 1 for numbers in own.values())
+    text = kernel.name + ("-ard" if by_column else "")
+    # Of all columns only one with numbers for each of them minds their order.
+    if (columns if by_column else sorted(columns)) != list(range(len(names))):
         text += "(" + ", ".join(f"`{names[j]}`" for j in columns) + ")"
     return text
 

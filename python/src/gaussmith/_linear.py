@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from ._checked import mapping
-from ._estimator_base import FloatArray
+from ._estimator_base import FloatArray, keep_parameters
 from ._tables import TableFit
 
 
@@ -43,28 +44,7 @@ class LinearMixin:
         n_jobs: int | None = None,
         progress: Any = None,
     ) -> None:
-        self.likelihood = likelihood
-        self.method = method
-        self.formula = formula
-        self.fit_intercept = fit_intercept
-        self.prior_scale = prior_scale
-        self.coefficient_priors = coefficient_priors
-        self.categorical = categorical
-        self.drop_missing = drop_missing
-        self.latent_covariance = latent_covariance
-        self.parameters = parameters
-        self.learn = learn
-        self.integrate = integrate
-        self.hyperpriors = hyperpriors
-        self.fixed = fixed
-        self.bounds = bounds
-        self.restarts = restarts
-        self.max_evaluations = max_evaluations
-        self.tolerance = tolerance
-        self.form = form
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.progress = progress
+        keep_parameters(self, locals())
 
     def _options(self: Any, names: Sequence[str]) -> dict[str, Any]:
         return {**self._shared(), **self._linear_options()}
@@ -87,6 +67,7 @@ class LinearMixin:
             self._fields.append(("  " + c["name"], f"{c['mean']:.6g}, sd {c['sd']:.2g}, {c['lower']:.6g} to {c['upper']:.6g}"))
 
     def _by_name(self: Any, what: str, intercept: bool) -> FloatArray:
+        check_is_fitted(self)
         found = [c[what] for c in self.coefficients_ if c["name"].startswith("(intercept)") == intercept]
         classes = len(getattr(self, "classes_", ()))
         rows = 1 if classes <= 2 else classes

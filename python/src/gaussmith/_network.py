@@ -11,15 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
+from ._posterior_base import PosteriorBase
 from ._prediction import Prediction
 from ._progress import Progress, started
-from ._reports import Report, fields_as_html, fields_as_text, make_report, warn_unless_converged
+from ._reports import warn_unless_converged
 
 if TYPE_CHECKING:
-    import os
-
     from ._files import SavedModel
-    from ._inference import LeaveOneOut
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -95,15 +93,15 @@ class NetworkStart:
     status: str
 
 
-class NetworkPosterior:
+class NetworkPosterior(PosteriorBase):
     """A fitted network: starts, stacked by their leave-one-out densities, with noise, scales and relevance."""
 
     integrated = None
     parameters: dict[str, float] = {}
 
     def __init__(self, core: _core.NetworkPosterior) -> None:
-        self._core = core
-        self._evidence = core.log_evidence()
+        super().__init__(core)
+        self._core: _core.NetworkPosterior = core
         self._summary = core.summary()
 
     @property
@@ -113,36 +111,6 @@ class NetworkPosterior:
     @property
     def method(self) -> _core.NetworkEp:
         return self._core.method
-
-    @property
-    def log_evidence(self) -> float:
-        """Of the best start; an approximation."""
-        return float(self._evidence["value"])
-
-    @property
-    def evidence_kind(self) -> str:
-        return str(self._evidence["kind"])
-
-    @cached_property
-    def report(self) -> Report:
-        return make_report(self._core.report())
-
-    @property
-    def converged(self) -> bool:
-        return self.report.converged
-
-    @cached_property
-    def _latent(self) -> tuple[FloatArray, FloatArray]:
-        return self._core.latent()
-
-    @property
-    def mean(self) -> FloatArray:
-        """Mean of f at the model's rows."""
-        return self._latent[0]
-
-    @property
-    def variance(self) -> FloatArray:
-        return self._latent[1]
 
     @property
     def units_kept(self) -> int:
@@ -170,12 +138,6 @@ class NetworkPosterior:
     def starts(self) -> list[NetworkStart]:
         return [NetworkStart(**fields) for fields in self._summary["starts"]]
 
-    @cached_property
-    def leave_one_out(self) -> LeaveOneOut:
-        from ._inference import LeaveOneOut
-
-        return LeaveOneOut(self._core.leave_one_out())
-
     def coefficients(self, level: float = 0.95) -> list[dict[str, Any]]:
         """Of a sparse linear model, on the scale of the columns; empty for a network."""
         found: list[dict[str, Any]] = self._core.coefficients(level)
@@ -191,19 +153,12 @@ class NetworkPosterior:
 
         return SavedModel(_core.SavedModel.of(self._core, _core.plain_coding(self.model)))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes a model file for :func:`load` and for ``gaussmith predict``, whose tables have columns x1, x2, ..."""
-        self.saved().save(path)
-
     def to_dict(self, *, leave_one_out: bool = False) -> dict[str, Any]:
         """All that ``gaussmith fit --json`` prints of a result, under the names of docs/formats.md."""
         import json
 
         found: dict[str, Any] = json.loads(_core.network_result_json(self._core, None, leave_one_out, None))
         return found
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return self.saved().__reduce__()
 
     def _fields(self) -> list[tuple[str, str]]:
         fields = [
@@ -219,12 +174,6 @@ class NetworkPosterior:
             unclear = ", cannot be told from irrelevant" if input.irrelevant else ""
             fields.append((f"  {input.name}", f"relevance {input.share:.4f}{unclear}"))
         return fields + self.report._fields()
-
-    def __str__(self) -> str:
-        return fields_as_text(self._fields())
-
-    def _repr_html_(self) -> str:
-        return fields_as_html(type(self).__name__, self._fields())
 
     def __repr__(self) -> str:
         return f"<NetworkPosterior: {self.method!r}, log evidence {self.log_evidence:.6f}, {self.report.status}>"

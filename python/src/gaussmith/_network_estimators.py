@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _core
 from ._classifiers import ClassifierBase
-from ._estimator_base import FloatArray
+from ._estimator_base import FloatArray, keep_parameters
 from ._network import NetworkPosterior, Relevance
 from ._regressors import RegressorBase
 from ._tables import TableFit
@@ -39,22 +39,9 @@ class NetworkMixin:
         n_jobs: int | None = None,
         progress: Any = None,
     ) -> None:
-        self.units = units
-        self.weights = weights
-        self.likelihood = likelihood
-        self.starts = starts
-        self.method = method
-        self.groups = groups
-        self.linear = linear
-        self.categorical = categorical
-        self.drop_missing = drop_missing
-        self.parameters = parameters
-        self.form = form
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.progress = progress
+        keep_parameters(self, locals())
 
-    def _method(self) -> Any:
+    def _method(self: Any) -> Any:
         return _core.NetworkEp(starts=self.starts) if self.method is None else self.method
 
     def _learning(self) -> dict[str, Any]:

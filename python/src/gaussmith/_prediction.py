@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ._reports import Printed
+
 if TYPE_CHECKING:
     from . import _core
 
 FloatArray = npt.NDArray[np.float64]
 
 
-class Prediction:
+class Prediction(Printed):
     """Predictions at M points, as arrays. Latent quantities are of eta, all others of a new response.
 
     Points are not coupled; for joint draws see :meth:`Posterior.sample`.
@@ -108,6 +110,22 @@ class Prediction:
     @property
     def missing(self) -> str:
         return str(self._core.missing)
+
+    def _fields(self) -> list[tuple[str, str]]:
+        shown = 5
+
+        def of(values: FloatArray) -> str:
+            known = values[np.isfinite(values)]
+            if not len(known):
+                return "none"
+            first = ", ".join(f"{value:.4g}" for value in values.ravel()[:shown])
+            return f"{known.min():.4g} to {known.max():.4g}" + (f": {first}" + (", ..." if values.size > shown else ""))
+
+        fields = [("Points", f"{len(self)}" + (f" of {self._core.latents} latents" if self._core.latents > 1 else ""))]
+        if len(self):
+            fields += [("Latent mean", of(self.latent_mean)), ("Latent sd", of(np.sqrt(self.latent_variance)))]
+        fields.append(("Response", self._core.likelihood.name if self.has_response else f"none: {self.missing}"))
+        return fields
 
     def __repr__(self) -> str:
         likelihood = f" of {self._core.likelihood.name}" if self.has_response else ", latent quantities only"

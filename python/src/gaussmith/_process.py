@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from ._estimator_base import kernel_options
+from ._estimator_base import keep_parameters, kernel_options
 
 
 class ProcessMixin:
@@ -41,35 +40,12 @@ class ProcessMixin:
         n_jobs: int | None = None,
         progress: Any = None,
     ) -> None:
-        self.kernel = kernel
-        self.likelihood = likelihood
-        self.method = method
-        self.formula = formula
-        self.standardize = standardize
-        self.mean = mean
-        self.categorical = categorical
-        self.drop_missing = drop_missing
-        self.latent_covariance = latent_covariance
-        self.inducing = inducing
-        self.parameters = parameters
-        self.learn = learn
-        self.integrate = integrate
-        self.hyperpriors = hyperpriors
-        self.fixed = fixed
-        self.bounds = bounds
-        self.restarts = restarts
-        self.max_evaluations = max_evaluations
-        self.tolerance = tolerance
-        self.form = form
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.progress = progress
+        keep_parameters(self, locals())
 
     def _options(self: Any, names: Sequence[str]) -> dict[str, Any]:
         made = kernel_options(self.kernel, names, self.formula, "se")
-        # Formulas, and kernels that name their columns, come with an intercept, which is the level of the data.
-        own_level = bool(self.formula) or re.search(r"[\w-]\(", made.get("kernel", "")) is not None
-        mean = 0.0 if self.mean == "auto" and own_level else self.mean
+        # A formula says itself whether there is an intercept.
+        mean = 0.0 if self.mean == "auto" and self.formula else self.mean
         return {"standardize": bool(self.standardize), "mean": mean, "inducing": self.inducing, **self._shared(), **made}
 
     @property

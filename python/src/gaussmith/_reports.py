@@ -244,3 +244,23 @@ def warn_unless_converged(what: str, status: str, message: str, interrupted: boo
         warnings.warn(f"{what} was stopped by Ctrl-C; the result so far is returned", ConvergenceWarning, stacklevel=depth)
     elif status != "converged":
         warnings.warn(f"{what} did not converge: {message}", ConvergenceWarning, stacklevel=depth)
+
+
+def _model_fields(model: Any) -> list[tuple[str, str]]:
+    """What a model is made of, and its parameters."""
+    shown = 20
+    fields = [("Model", repr(model).removeprefix("<Model: ").removesuffix(">")), ("Prior", repr(model.prior))]
+    fields += [("Sites", f"{block.name}, {len(block.responses)} rows") for block in model.sites]
+    parameters = model.parameters
+    fields += [("  " + name, f"{value:.6g}") for name, value in list(parameters.items())[:shown]]
+    if len(parameters) > shown:
+        fields.append(("  ...", f"{len(parameters) - shown} more"))
+    return fields
+
+
+def model_text(model: Any) -> str:
+    return fields_as_text(_model_fields(model))
+
+
+def model_html(model: Any) -> str:
+    return fields_as_html("Model", _model_fields(model))

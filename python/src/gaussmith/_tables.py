@@ -15,8 +15,9 @@ import numpy.typing as npt
 from . import _core
 from ._files import SavedModel, content_of, is_open
 from ._checked import names as to_names
-from ._inference import Form, Integrated, LeaveOneOut, Learned, Posterior, infer, learn
+from ._inference import Form, Integrated, Learned, Posterior, infer, learn_options, learned
 from ._network import NetworkPosterior
+from ._posterior_base import LeaveOneOut
 from ._prediction import Prediction
 from ._progress import Progress
 
@@ -263,7 +264,10 @@ class TableFit:
 
     @property
     def leave_one_out(self) -> LeaveOneOut:
-        return self.posterior.leave_one_out
+        """Of the rows of the table; averaged over the parameters where they are integrated."""
+        averaged = None if self.integrated is None else self.integrated.leave_one_out
+        # Below the rows of the table the model may have sites of a prior.
+        return (averaged or self.posterior.leave_one_out).first(self.coding["training_rows"])
 
     def coefficients(self, level: float = 0.95) -> list[dict[str, Any]]:
         """Of a linear model or of fixed effects, on the scale of the table's columns; empty where there are none."""
@@ -439,19 +443,19 @@ def fit_table(
     if fit == "infer":
         posterior = infer(built.model, of_model, **run)
     elif fit in ("learn", "integrate"):
-        posterior = learn(
-            built.model,
-            of_model,
-            fixed=[*to_names("fixed", fixed), *built.kept_parameters],
-            bounds=bounds,
-            hyperpriors=hyperpriors,
-            max_evaluations=max_evaluations,
-            tolerance=tolerance,
-            restarts=restarts,
-            standard_errors=standard_errors,
-            integrate=fit == "integrate",
-            **run,
+        to_learn = learn_options(
+            [*to_names("fixed", fixed), *built.kept_parameters],
+            bounds,
+            hyperpriors,
+            max_evaluations,
+            tolerance,
+            restarts,
+            1.0,
+            standard_errors,
+            given=[str(name) for name in parameters],
         )
+        integration = ("auto", 1.0, 4000, True) if fit == "integrate" else None
+        posterior = learned(built.model, of_model, to_learn, integration, substitutes=True, **run)
     else:
         raise _core.InvalidOption(f'fit: expected "infer", "learn" or "integrate", found {fit!r}')
     return TableFit(built, posterior)

@@ -8,14 +8,16 @@ by their marks.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from ._core import InvalidOption
-from ._inference import Integrated, LeaveOneOut, Posterior
+from ._inference import Integrated, Posterior
 from ._network import Relevance
+from ._posterior_base import LeaveOneOut
 from ._prediction import Prediction
 from ._reports import Iteration
 from ._tables import TableFit
@@ -127,10 +129,23 @@ def curve(
     return ax
 
 
-def _probabilities(fit: Any, inputs: FloatArray, names: Sequence[str] | None) -> FloatArray:
+def _named_columns(inputs: FloatArray, names: Sequence[str], like: Any) -> Any:
+    """A frame as what was given is one; of pandas for an estimator that knows names where nothing was."""
+    columns = {name: inputs[:, j] for j, name in enumerate(names)}
+    if hasattr(like, "columns"):
+        return type(like)(columns)
+    try:
+        return import_module("pandas").DataFrame(columns)
+    except ImportError:
+        return inputs
+
+
+def _probabilities(fit: Any, inputs: FloatArray, names: Sequence[str] | None, like: Any) -> FloatArray:
     """M x C, of whatever can be asked for classes."""
     if hasattr(fit, "predict_proba"):
-        return np.asarray(fit.predict_proba(inputs), dtype=np.float64)
+        known = getattr(fit, "feature_names_in_", None)
+        asked = inputs if known is None else _named_columns(inputs, [str(name) for name in known], like)
+        return np.asarray(fit.predict_proba(asked), dtype=np.float64)
     if isinstance(fit, TableFit):
         columns = list(names) if names is not None else list(fit.coding["columns"])
         probability = fit.predict({name: inputs[:, j] for j, name in enumerate(columns)}).probability
@@ -173,9 +188,13 @@ def class_map(
     margin = 0.06 * np.where(high > low, high - low, 1.0)
     across, up = (np.linspace(low[j] - margin[j], high[j] + margin[j], points) for j in (0, 1))
     first, second = np.meshgrid(across, up)
-    names = list(fit.coding["columns"]) if features is None and isinstance(fit, TableFit) else features
+    names = features
+    if names is None and isinstance(fit, TableFit):
+        names = list(fit.coding["columns"])
+    elif names is None:
+        names = [str(name) for name in getattr(fit, "feature_names_in_", getattr(x, "columns", ("x1", "x2")))]
     inputs = np.column_stack([first.ravel(), second.ravel()])
-    probability = _probabilities(fit, inputs, names).reshape(points, points, -1)
+    probability = _probabilities(fit, inputs, names, x).reshape(points, points, -1)
     count = probability.shape[2]
     if count != len(classes):
         raise InvalidOption(f"classes: expected {count} of them, found {len(classes)}")
@@ -201,7 +220,7 @@ def class_map(
     for c, name in enumerate(classes):
         mine = labels == name
         ax.scatter(rows[mine, 0], rows[mine, 1], s=26, marker=_marks[c], color=palette[c], edgecolors="white", linewidths=0.6, zorder=3, label=str(name))
-    _name(ax, *(names if names is not None else ("x1", "x2")))
+    _name(ax, *names)
     ax.legend(framealpha=0.9)
     return ax
 
@@ -283,8 +302,22 @@ def coverage(
     return ax
 
 
+def _coefficient_rows(fit: Any, level: float) -> list[Mapping[str, Any]]:
+    """With the central intervals of a level, which an estimator from a pickle has of 0.95 alone."""
+    table = getattr(getattr(fit, "_fitted", None), "fit", fit)
+    if hasattr(table, "coefficients"):
+        found: list[Mapping[str, Any]] = table.coefficients(level)
+        return found
+    rows = getattr(fit, "coefficients_", fit)
+    if rows is not fit and level != 0.95:
+        raise InvalidOption(f"level: a pickle holds the intervals of 0.95 alone, found {level}; fit again for others")
+    if not isinstance(rows, Iterable) or isinstance(rows, str):
+        raise InvalidOption(f"fit: expected what has coefficients, found {type(fit).__name__}")
+    return list(rows)
+
+
 def coefficients(
-    fit: TableFit | Posterior | Integrated | Iterable[Mapping[str, Any]],
+    fit: TableFit | Posterior | Integrated | Iterable[Mapping[str, Any]] | Any,
     *,
     level: float = 0.95,
     names: Sequence[str] | None = None,
@@ -295,8 +328,8 @@ def coefficients(
 ) -> Axes:
     """Coefficients with their central intervals, the largest on top.
 
-    `fit` is a fit of a table, a posterior (its weights, called by `names`) or rows as :meth:`TableFit.coefficients` gives
-    them. `largest` keeps so many, those with the largest means. Hollow points have an interval that holds zero.
+    `fit` is a fit of a table, a linear estimator, a posterior (its weights, called by `names`) or rows as
+    :meth:`TableFit.coefficients` gives them. `largest` keeps so many, those with the largest means. Hollow points have an interval that holds zero.
     """
     ax = _axes(ax)
     _level(level)
@@ -312,10 +345,10 @@ def coefficients(
             raise InvalidOption(f"names: expected {len(reach)} of them, found {len(called)}")
         found = [(name, m, m - r, m + r) for name, m, r in zip(called, fit.weights_mean.tolist(), reach.tolist())]
     else:
-        rows = fit.coefficients(level) if isinstance(fit, TableFit) else list(fit)
+        rows = _coefficient_rows(fit, level)
         found = [(str(row["name"]), row["mean"], row["lower"], row["upper"]) for row in rows]
     if not intercept:
-        found = [row for row in found if row[0] not in ("intercept", "(intercept)", "(Intercept)")]
+        found = [row for row in found if row[0].split(" [")[0] not in ("intercept", "(intercept)", "(Intercept)")]
     if not found:
         raise InvalidOption("fit: there are no coefficients to draw")
     left_out = 0
@@ -346,7 +379,8 @@ def evidence(
     ax: Axes | None = None,
 ) -> Axes:
     """The objective along a run: of learning, where `steps` is a list that ``learn(..., progress=steps.append)`` filled,
-    or of one inference (``posterior.report.history``).
+    or of one inference (``posterior.report.history``). Learning raises the log evidence plus the log densities of the
+    hyperpriors, where there are some.
 
     With `gap` it is the distance to the best value on a logarithmic scale, which shows how a search ends.
     """
@@ -363,10 +397,10 @@ def evidence(
         # What is left at the end is nothing; a logarithm shows the smallest gap above rounding instead.
         floor = 1e-12 * max(1.0, abs(value.max()))
         ax.semilogy(at, np.maximum(left, floor), marker=".", color=color, linewidth=1.4, label=label)
-        _name(ax, "evaluation", "log evidence below its best")
+        _name(ax, "evaluation", "objective below its best")
     else:
         ax.plot(at, value, marker=".", color=color, linewidth=1.4, label=label)
-        _name(ax, "evaluation", "log evidence")
+        _name(ax, "evaluation", "objective")
         # Full figures instead of an offset at the corner.
         ax.ticklabel_format(axis="y", useOffset=False)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
