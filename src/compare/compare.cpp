@@ -2,6 +2,7 @@
 
 #include "engines/infer_valid.hpp"
 #include "gaussmith/errors.hpp"
+#include "trust/left_out.hpp"
 
 #include <fmt/format.h>
 
@@ -83,6 +84,16 @@ std::optional<double> density_of(const Posterior& posterior, const std::optional
   }
 }
 
+/// Empty where a method knows no leave-one-out predictions.
+Vector transforms_of(const Posterior& posterior, const std::optional<TrustCard>& card) {
+  if (card) return card->loo_pit;
+  try {
+    return left_out_transforms(posterior.model(), posterior.leave_one_out());
+  } catch (const InvalidInput&) {
+    return {};
+  }
+}
+
 bool usable(const Posterior& posterior) { return posterior.report().status != Status::numerical_failure; }
 
 /// Nothing for samplers, and for fits that have no card.
@@ -146,6 +157,7 @@ Comparison compare(const Model& model, const CompareOptions& options, const Run&
       line.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       if (usable(line.posterior)) line.log_density = density_of(line.posterior, options.held_out);
       if (options.verdicts) line.card = card_of(line.posterior, run);
+      if (usable(line.posterior)) line.loo_pit = transforms_of(line.posterior, line.card);
       out.methods.push_back(std::move(line));
     } catch (const InvalidInput& error) {
       // Too large for this machine, or refused after a look at the numbers.

@@ -4,9 +4,9 @@
 #include "gaussmith/errors.hpp"
 #include "gaussmith/trust.hpp"
 #include "linalg/blas_threads.hpp"
+#include "sampling/mode_finder.hpp"
 #include "trust/better_method.hpp"
 #include "trust/left_out.hpp"
-#include "trust/mode_finder.hpp"
 #include "trust/second_order.hpp"
 #include "trust/verdict.hpp"
 
@@ -23,11 +23,8 @@ namespace {
 
 constexpr int fewest_draws = 100;
 constexpr std::size_t worst_sites = 10;
-constexpr std::size_t most_modes = 8;
 /// Of the draws, where other modes are drawn around, too.
 constexpr double share_of_fit = 0.5;
-/// How far the log mass of a mode may lie below the largest to be drawn around.
-constexpr double negligible_mass = 12.0;
 /// Flops of a factorisation beyond which the check would take minutes, and draws of that many coordinates are worth
 /// nothing: 3700 rows of as many coordinates.
 constexpr double too_dear = 5e10;
@@ -137,12 +134,9 @@ class Check {
     for (const FoundMode& mode : found.modes) card_.mode_places.push_back(mode.eta);
     // Rows that every mode with any mass outvotes.
     std::vector<bool> outvoted(found.modes.front().outvoted.size(), true);
-    for (const FoundMode& mode : found.modes) {
-      if (mode.log_mass < found.modes.front().log_mass - negligible_mass || modes_.size() == most_modes) break;
-      for (std::size_t n = 0; n < outvoted.size(); ++n) outvoted[n] = outvoted[n] && mode.outvoted[n];
-      if (auto gaussian = ReferenceGaussian::at(space_, posterior_.model(), mode.eta))
-        modes_.push_back(std::move(*gaussian));
-    }
+    for (std::size_t m = 0; m < modes_with_mass(found.modes); ++m)
+      for (std::size_t n = 0; n < outvoted.size(); ++n) outvoted[n] = outvoted[n] && found.modes[m].outvoted[n];
+    modes_ = gaussians_at(found.modes, space_, posterior_.model());
     unexplained_ = static_cast<double>(std::count(outvoted.begin(), outvoted.end(), true)) /
                    static_cast<double>(std::max<std::size_t>(1, outvoted.size()));
   }
@@ -262,12 +256,13 @@ TrustCard diagnose(const Posterior& posterior, const DiagnoseOptions& options, c
     card.check = judgement.check;
     if (judgement.check.pareto_k <= good_tail && card.modes_searched)
       card.evidence_upper =
-          std::max(card.evidence_lower,
-                   judgement.check.log_evidence + std::log1p(upper_errors * judgement.check.log_evidence_error));
+          judgement.check.log_evidence + std::log1p(upper_errors * judgement.check.log_evidence_error);
   }
   if (card.verdict != Verdict::trust && options.advice)
     card.advice = better_method(posterior, drawable ? &check.estimate() : nullptr, circumstances,
                                 check.space() != nullptr && check.space()->weights_are_latents(), options, run, card);
+  // What was tried may have raised the lower end beyond what the draws say.
+  if (card.evidence_upper) card.evidence_upper = std::max(*card.evidence_upper, card.evidence_lower);
   return card;
 }
 

@@ -34,6 +34,8 @@ struct Circumstances {
 constexpr double good_tail = 0.5, usable_tail = 0.7;
 /// Effective draws below which sds of many latents cannot be told from noise.
 constexpr double check_reach = 1000.0;
+/// Effective draws below which standard errors are themselves too uncertain to condemn a fit.
+constexpr double fewest_to_condemn = 50.0;
 
 struct Judgement {
   Verdict evidence = Verdict::caution, marginals = Verdict::caution;
