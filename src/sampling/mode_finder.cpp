@@ -185,6 +185,14 @@ class Finder {
   ModeSearchResult result_;
 };
 
+/// Why a model that may have several modes cannot be searched; else empty.
+std::string why_not(const SiteRows& sites, const SamplingSpace& space) {
+  if (space.width() > 1) return "rows have several latents";
+  if (!sites.all(&SiteTraits::smooth)) return "sites have kinks or jumps";
+  if (step_of(space) > dearest_step) return "a search through so many rows and coordinates would take minutes";
+  return {};
+}
+
 }  // namespace
 
 ModeSearchResult find_modes(const Model& model, const SamplingSpace& space, const Vector& mean, std::uint64_t seed,
@@ -193,22 +201,11 @@ ModeSearchResult find_modes(const Model& model, const SamplingSpace& space, cons
   ModeSearchResult result;
   if (sites.all(&SiteTraits::log_concave)) {
     result.searched = true;
-    return result;
+  } else if (result.why = why_not(sites, space); result.why.empty()) {
+    const BlasThreads blas(threads);
+    result = Finder(model, space, seed, threads).run(mean);
   }
-  if (space.width() > 1) {
-    result.why = "rows have several latents";
-    return result;
-  }
-  if (!sites.all(&SiteTraits::smooth)) {
-    result.why = "sites have kinks or jumps";
-    return result;
-  }
-  if (step_of(space) > dearest_step) {
-    result.why = "a search through so many rows and coordinates would take minutes";
-    return result;
-  }
-  const BlasThreads blas(threads);
-  return Finder(model, space, seed, threads).run(mean);
+  return result;
 }
 
 std::size_t modes_with_mass(const std::vector<FoundMode>& modes) {

@@ -30,6 +30,9 @@ constexpr double share_of_fit = 0.5;
 constexpr double too_dear = 5e10;
 /// log(1 + this many standard errors): one-sided, one in a thousand.
 constexpr double upper_errors = 3.09;
+/// Beyond this shape of their tail a few thousand weights miss what is rare and large too often, and with it the upper
+/// end of the interval: draws go on.
+constexpr double light_tail = 0.4;
 
 bool log_concave(const Posterior& posterior) {
   return SiteRows(posterior.model().sites, 1).all(&SiteTraits::log_concave);
@@ -64,6 +67,12 @@ double bound_of(const Posterior& posterior, const ReferenceGaussian* gaussian) {
   const double log_sites =
       gaussian->log_prior_at_mean() + gaussian->log_determinant() + 0.5 * flat * std::log(2.0 * M_PI);
   return log_sites + value.sum() + 0.5 * sites.precision.dot(variance);
+}
+
+/// The upper end of the evidence: that of raw weights, and where few large ones are missing that of smoothed weights.
+double upper_end(const ImportanceEstimate& is) {
+  return std::max(is.log_evidence + std::log1p(upper_errors * is.evidence_error),
+                  is.smoothed_evidence + std::log1p(upper_errors * is.smoothed_error));
 }
 
 /// The draws of a check and what they are drawn around.
@@ -107,7 +116,7 @@ class Check {
       circumstances.last_round = sampler.draws() + options_.draws > options_.most_draws || hopeless();
       judgement = judge(claims, estimate_, circumstances);
       if (stopped(sampler.draws(), judgement)) break;
-    } while (!judgement.decided && !circumstances.last_round);
+    } while ((!judgement.decided || doubtful_end()) && !circumstances.last_round);
     return judgement;
   }
 
@@ -149,6 +158,11 @@ class Check {
     const double in_the_end = estimate_.effective * options_.most_draws / static_cast<double>(estimate_.draws);
     return estimate_.pareto_k > no_mean ||
            (estimate_.pareto_k > usable_tail && in_the_end < far_from_reach * check_reach);
+  }
+
+  /// Draws good enough to have an upper end, hardly.
+  [[nodiscard]] bool doubtful_end() const {
+    return card_.modes_searched && estimate_.pareto_k > light_tail && estimate_.pareto_k <= good_tail;
   }
 
   bool stopped(Index draws, const Judgement& judgement) {
@@ -255,14 +269,11 @@ TrustCard diagnose(const Posterior& posterior, const DiagnoseOptions& options, c
   if (drawable) {
     card.check = judgement.check;
     if (judgement.check.pareto_k <= good_tail && card.modes_searched)
-      card.evidence_upper =
-          judgement.check.log_evidence + std::log1p(upper_errors * judgement.check.log_evidence_error);
+      card.evidence_upper = std::max(card.evidence_lower, upper_end(check.estimate()));
   }
   if (card.verdict != Verdict::trust && options.advice)
     card.advice = better_method(posterior, drawable ? &check.estimate() : nullptr, circumstances,
                                 check.space() != nullptr && check.space()->weights_are_latents(), options, run, card);
-  // What was tried may have raised the lower end beyond what the draws say.
-  if (card.evidence_upper) card.evidence_upper = std::max(*card.evidence_upper, card.evidence_lower);
   return card;
 }
 

@@ -161,6 +161,11 @@ std::string_view to_string(Verdict verdict) {
   return "do-not-trust";
 }
 
+void raise_interval(double bound, TrustCard& card) {
+  card.evidence_lower = std::max(card.evidence_lower, bound);
+  if (card.evidence_upper) card.evidence_upper = std::max(*card.evidence_upper, card.evidence_lower);
+}
+
 Verdict Judgement::both() const { return std::max(evidence, marginals); }
 
 FitClaims claims_of(const Posterior& posterior, bool weights_are_latents) {

@@ -45,6 +45,9 @@ struct Judgement {
   [[nodiscard]] Verdict both() const;
 };
 
+/// A further lower bound on the evidence: no end of the interval lies below it.
+void raise_interval(double bound, TrustCard& card);
+
 /// Compares claims with an estimate.
 [[nodiscard]] Judgement judge(const FitClaims& claims, const ImportanceEstimate& estimate,
                               const Circumstances& circumstances);
