@@ -4,6 +4,7 @@
 //   reproduce_verdicts models [--models 120] [--seed 1] [--checks 5] [--list]
 //   reproduce_verdicts processes
 //   reproduce_verdicts planted
+//   reproduce_verdicts intervals [--checks 5]
 
 #include "verdict_models.hpp"
 #include "verdict_truth.hpp"
@@ -171,6 +172,38 @@ void run_processes() {
         }
 }
 
+/// How often the evidence lies outside of the interval of a card, beyond the truth's own error.
+void run_intervals(const Arguments& arguments) {
+  constexpr double errors_allowed = 3.0;
+  fmt::print(
+      "| rows | likelihood | runs | with an upper end | evidence above it | evidence below the lower end |\n"
+      "|---|---|---|---|---|---|\n");
+  std::array<int, 4> all{};
+  for (const gs::Index n : {10, 20, 30, 50})
+    for (const char* likelihood : {"bernoulli-probit", "bernoulli-logit", "poisson"}) {
+      std::array<int, 4> counts{};
+      for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+        const gs::Model model = verdict_process(n, likelihood, 100 * seed + static_cast<std::uint64_t>(n));
+        const PosteriorTruth truth = posterior_truth(model, arguments.particles, seed);
+        const double room = errors_allowed * truth.log_evidence_error;
+        for (const gs::Method& method : methods) {
+          const gs::Posterior q = gs::infer(model, method);
+          for (int check = 1; check <= arguments.checks; ++check) {
+            const gs::TrustCard card = gs::diagnose(q, {.advice = false}, {.seed = static_cast<std::uint64_t>(check)});
+            ++counts[0];
+            counts[1] += card.evidence_upper.has_value();
+            counts[2] += card.evidence_upper && *card.evidence_upper < truth.log_evidence - room;
+            counts[3] += card.evidence_lower > truth.log_evidence + room;
+          }
+        }
+      }
+      fmt::print("| {} | {} | {} | {} | {} | {} |\n", n, likelihood, counts[0], counts[1], counts[2], counts[3]);
+      std::fflush(stdout);
+      for (std::size_t i = 0; i < all.size(); ++i) all[i] += counts[i];
+    }
+  fmt::print("| all | all | {} | {} | {} | {} |\n", all[0], all[1], all[2], all[3]);
+}
+
 /// The mode that the rows of a planted vector lead to: weighted least squares, which climb for Student-t rows.
 struct Climbed {
   gs::Vector eta;
@@ -276,6 +309,8 @@ int main(int count, char** values) {
     run_processes();
   } else if (arguments.what == "planted") {
     run_planted(arguments);
+  } else if (arguments.what == "intervals") {
+    run_intervals(arguments);
   } else {
     run_models(arguments);
   }

@@ -22,7 +22,7 @@ from typing import Any
 
 WIDTHS = (390, 1280)
 PATIENCE = 300  # seconds
-LOOKED_AT = ("index.html", "gallery/index.html", "gallery/counts.html", "docs/python.html", "docs/sites.html", "reference/python.html")
+LOOKED_AT = ("index.html", "gallery/index.html", "gallery/counts.html", "docs/comparison.html", "docs/python.html", "docs/sites.html", "reference/python.html")
 
 # Runs in the browser: one frame after the other, and what is wrong with it as text.
 SCRIPT = """<!doctype html><meta charset="utf-8"><body><script>

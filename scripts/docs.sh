@@ -4,6 +4,7 @@
 #   scripts/docs.sh            builds and checks; installs the package and the tools of docs/requirements.txt in build/docs/venv
 #   scripts/docs.sh --browser  also opens every page in chromium, at phone and desk width; screenshots in build/docs/pictures
 # PYTHON=... takes an interpreter that has the tools already, with the package of build/python (see CMake's GAUSSMITH_BUILD_PYTHON).
+# The page of gaussmith compare is made by the tool of the release build, which is built where there is none.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -37,6 +38,12 @@ fi
 
 echo "Running the examples:"
 "$python" scripts/docs_pages.py build/docs/source
+if [[ ! -x build/bin/gaussmith ]]; then
+  cmake --preset release >/dev/null
+  cmake --build build --target gaussmith_tool
+fi
+build/bin/gaussmith compare --data data/epil.csv --target y --features base,age,trt --likelihood poisson --prior isotropic \
+  --standardize --set prior.variance=1 --methods laplace,kl,ep,is,nuts --html build/docs/source/docs/comparison.html >/dev/null
 rm -rf build/docs/api
 GAUSSMITH_VERSION="$(sed -n 's/.*version = "\([0-9.]*\)".*/\1/p' include/gaussmith/version.hpp)" doxygen docs/Doxyfile
 cp -r build/docs/api build/docs/source/api

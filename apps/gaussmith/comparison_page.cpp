@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <set>
+#include <iterator>
 
 namespace gaussmith::app {
 
@@ -197,7 +197,7 @@ std::string marginal_picture(const Comparison& comparison, Index latent) {
   return out + ticks(x, 150.0) + fmt::format("</svg><figcaption>{}</figcaption></figure>", place);
 }
 
-/// Of one response a row: how often it lies below the q-quantile that leave-one-out prediction gives, for every q.
+/// How often responses lie below the q-quantile that leave-one-out prediction gives, for every q.
 std::string calibration_picture(const Comparison& comparison) {
   std::string out = "<svg class='square' viewBox='0 0 320 335' role='img' aria-label='Calibration'>";
   const Axis x{0.0, 1.0, 20.0, 310.0};
@@ -206,37 +206,9 @@ std::string calibration_picture(const Comparison& comparison) {
                      x.at(0), y.at(0), x.at(1), y.at(1));
   bool any = false;
   for (std::size_t i = 0; i < comparison.methods.size(); ++i) {
-    const Posterior& posterior = comparison.methods[i].posterior;
-    const Model& model = posterior.model();
-    const SiteBlock& block = *model.sites.front();
-    const ResponseKind kind = block.traits().response;
-    if (posterior.report().status == Status::numerical_failure || block.width() > 1 || kind == ResponseKind::label) {
-      continue;
-    }
-    const Marginals latent = posterior.leave_one_out().latent;
     std::vector<double> places;
-    for (Index n = 0; n < block.size(); ++n) {
-      if (!std::isfinite(latent.mean(n)) || !(latent.variance(n) > 0.0)) {
-        continue;
-      }
-      const ConstSpan mean(latent.mean.data() + n, 1);
-      const ConstSpan variance(latent.variance.data() + n, 1);
-      const double response = block.responses()(n);
-      // Of discrete responses the middle of the step.
-      double at = 0.0;
-      double before = 0.0;
-      block.response_cdf(n, mean, variance, ConstSpan(&response, 1), Span(&at, 1));
-      const bool discrete = kind == ResponseKind::sign || kind == ResponseKind::count;
-      const double lower = kind == ResponseKind::sign ? response - 2.0 : response - 1.0;
-      if (discrete) {
-        if (kind == ResponseKind::count && lower < 0.0) {
-          before = 0.0;
-        } else {
-          block.response_cdf(n, mean, variance, ConstSpan(&lower, 1), Span(&before, 1));
-        }
-      }
-      places.push_back(discrete ? 0.5 * (at + before) : at);
-    }
+    std::copy_if(comparison.methods[i].loo_pit.begin(), comparison.methods[i].loo_pit.end(), std::back_inserter(places),
+                 [](double place) { return std::isfinite(place); });
     if (places.empty()) {
       continue;
     }

@@ -509,9 +509,12 @@ std::string summarise(const FitSummary& summary) {
   line(out, "Core", report.core);
   line(out, "Converged", convergence(report, summary.learning != nullptr));
   line(out, "Evidence",
-       fmt::format("log evidence {:.6f} ({}{}){}", posterior.log_evidence().value,
-                   evidence_in_words(posterior.log_evidence().kind), visible_error(posterior.log_evidence()),
-                   summary.integration != nullptr ? ", at the learned parameters; integrated over them: below" : ""));
+       std::isnan(posterior.log_evidence().value) && is_sampler(posterior.method())
+           ? std::string("none: chains know no evidence; is and ais do")
+           : fmt::format(
+                 "log evidence {:.6f} ({}{}){}", posterior.log_evidence().value,
+                 evidence_in_words(posterior.log_evidence().kind), visible_error(posterior.log_evidence()),
+                 summary.integration != nullptr ? ", at the learned parameters; integrated over them: below" : ""));
   if (summary.learning != nullptr) {
     line(out, "Learning", learning_line(*summary.learning));
   }

@@ -66,6 +66,7 @@ struct ComparedMethod {
   std::optional<MethodError> error = {};
   std::optional<TrustCard> card = {};
   std::optional<double> log_density = {};  ///< Mean log predictive density of rows held out, or left out one by one.
+  Vector loo_pit = {};  ///< As TrustCard::loo_pit, also of methods without a card; empty where there is none.
   double seconds = 0.0;
 };
 

@@ -81,9 +81,19 @@ Calibration calibrate(const Model& model, const Method& method, const Calibratio
   for (const Index weight : options.weights)
     if (weight < 0 || weight >= weights)
       throw InvalidOption(fmt::format("weight {} does not exist; the model has weights 0 to {}", weight, weights - 1));
-  for (const Sites& block : model.sites)
+  Index before = 0;
+  for (const Sites& block : model.sites) {
     if (find_likelihood(block->traits().name) == nullptr)
       throw InvalidOption(fmt::format("responses of {} cannot be drawn", block->traits().name));
+    const Vector censored = censored_rows(*block);
+    for (Index i = 0; i < censored.size(); ++i)
+      if (censored(i) != 0.0)
+        throw InvalidOption(fmt::format(
+            "calibration draws responses, and nothing says when a row of {} is censored: row {} is; leave the "
+            "censored rows out",
+            block->traits().name, before + i));
+    before += block->size();
+  }
 
   const BlasThreads one(1);
   const SamplingSpace space(model);

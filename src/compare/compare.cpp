@@ -2,8 +2,10 @@
 
 #include "engines/infer_valid.hpp"
 #include "gaussmith/errors.hpp"
+#include "trust/left_out.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -16,6 +18,11 @@ namespace {
 
 /// Samplers are part of the default where a product with a root of the covariance has at most so many entries.
 constexpr double cheap_root = 1e6;
+/// Those that move step by step, tens of thousands of them, where a step has at most so many operations: beyond, they
+/// take many times as long as all fits together.
+constexpr double cheap_step = 1e5;
+/// Operations of a site beside those of the product.
+constexpr double site_operations = 20.0;
 
 /// Errors of means in true sds and ratios of sds, of all numbers of two marginals that are known.
 class ErrorSum {
@@ -83,6 +90,16 @@ std::optional<double> density_of(const Posterior& posterior, const std::optional
   }
 }
 
+/// Empty where a method knows no leave-one-out predictions.
+Vector transforms_of(const Posterior& posterior, const std::optional<TrustCard>& card) {
+  if (card) return card->loo_pit;
+  try {
+    return left_out_transforms(posterior.model(), posterior.leave_one_out());
+  } catch (const InvalidInput&) {
+    return {};
+  }
+}
+
 bool usable(const Posterior& posterior) { return posterior.report().status != Status::numerical_failure; }
 
 /// Nothing for samplers, and for fits that have no card.
@@ -98,21 +115,23 @@ std::optional<TrustCard> card_of(const Posterior& posterior, const Run& run) {
 std::vector<Method> all_that_apply(const Model& model, std::vector<std::string>& notes) {
   const auto n = static_cast<double>(model.rows() * model.latents.count);
   const auto d = static_cast<double>(model.dimension() * model.latents.count);
-  const bool cheap = n * std::min(n, d) <= cheap_root;
+  const double root = n * std::min(n, d);
+  const bool short_steps = root + site_operations * n <= cheap_step;
   std::vector<Method> out;
-  bool left_out = false;
+  std::vector<std::string> left_out;
   for (const std::string& name : methods_for(model)) {
     Method method = make_method(name);
-    if (!is_sampler(method) || cheap)
+    const bool steps = is_sampler(method) && !std::holds_alternative<ImportanceSampling>(method);
+    if (!is_sampler(method) || (steps ? short_steps : root <= cheap_root))
       out.push_back(std::move(method));
     else
-      left_out = true;
+      left_out.push_back(name);
   }
-  if (left_out)
-    notes.push_back(
-        fmt::format("is, ais, ess and nuts are left out for {:.0f} latents of rank up to {:.0f}; name them "
-                    "to run them",
-                    n, std::min(n, d)));
+  if (!left_out.empty())
+    notes.push_back(fmt::format(
+        "left out, because {:.0f} latents of rank up to {:.0f} would take them many times as long as the fits: {}; "
+        "name them among the methods to run them",
+        n, std::min(n, d), fmt::join(left_out, ", ")));
   return out;
 }
 
@@ -146,6 +165,7 @@ Comparison compare(const Model& model, const CompareOptions& options, const Run&
       line.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       if (usable(line.posterior)) line.log_density = density_of(line.posterior, options.held_out);
       if (options.verdicts) line.card = card_of(line.posterior, run);
+      if (usable(line.posterior)) line.loo_pit = transforms_of(line.posterior, line.card);
       out.methods.push_back(std::move(line));
     } catch (const InvalidInput& error) {
       // Too large for this machine, or refused after a look at the numbers.

@@ -1,12 +1,11 @@
 #include "base/parallel_blocks.hpp"
 #include "engines/infer_valid.hpp"
-#include "engines/sampling_fit.hpp"
+#include "engines/proposals.hpp"
 #include "gaussian/draws_law.hpp"
 #include "gaussmith/compare.hpp"
 #include "gaussmith/errors.hpp"
 #include "linalg/blas_threads.hpp"
 #include "sampling/few_dimensions.hpp"
-#include "sampling/importance_sampling.hpp"
 
 #include <fmt/format.h>
 
@@ -46,23 +45,10 @@ double largest_error(const MomentEstimates& moments) {
 
 Marginals moments_of(const MomentEstimates& estimates) { return {estimates.mean, estimates.sd.cwiseAbs2()}; }
 
-/// What to draw around: where sites are not log-concave the prior, too, for modes that the fit does not know.
-struct Proposals {
-  Proposals(const Proposals&) = delete;
-  Proposals& operator=(const Proposals&) = delete;
-  Proposals(const SamplingFit& fit, double share_of_prior) {
-    if (!fit.log_concave) prior = ReferenceGaussian::prior(fit.space);
-    parts.push_back({&fit.reference, prior ? 1.0 - share_of_prior : 1.0});
-    if (prior) parts.push_back({&*prior, share_of_prior});
-  }
-  std::optional<ReferenceGaussian> prior;
-  std::vector<ProposalPart> parts;
-};
-
 /// Draws beside a truth that has none of its own; none where they would say nothing.
 Matrix draws_beside(const Model& model, const SamplingFit& fit, const Run& run) {
-  const Proposals from(fit, 0.5);
-  ImportanceSampler sampler(model, from.parts, {.most = 2 * most_kept, .seed = run.seed + 1, .threads = run.threads});
+  const Proposals from(model, fit, 0.5, run.seed, run.threads);
+  ImportanceSampler sampler(model, from.parts(), {.most = 2 * most_kept, .seed = run.seed + 1, .threads = run.threads});
   sampler.draw(2 * most_kept);
   if (!(sampler.estimate().pareto_k <= largest_shape)) return {};
   return latents_of(model, sampler.resample_weights(most_kept));
@@ -71,8 +57,8 @@ Matrix draws_beside(const Model& model, const SamplingFit& fit, const Run& run) 
 /// Importance sampling that goes on until it is good enough.
 std::optional<Truth> by_importance(const Model& model, const SamplingFit& fit, const TruthOptions& options,
                                    const Run& run) {
-  const Proposals from(fit, 0.2);
-  ImportanceSampler sampler(model, from.parts, {.most = options.draws, .seed = run.seed + 1, .threads = run.threads});
+  const Proposals from(model, fit, 0.2, run.seed, run.threads);
+  ImportanceSampler sampler(model, from.parts(), {.most = options.draws, .seed = run.seed + 1, .threads = run.threads});
   ImportanceEstimate is;
   while (sampler.draws() < options.draws) {
     sampler.draw(std::min<Index>(draws_at_once, options.draws - sampler.draws()));
@@ -93,8 +79,8 @@ std::optional<Truth> by_importance(const Model& model, const SamplingFit& fit, c
   truth.latent = moments_of(is.latent);
   truth.weights = moments_of(is.weights);
   truth.draws = latents_of(model, sampler.resample_weights(std::min<Index>(is.draws, most_kept)));
-  truth.notes.push_back(fmt::format("importance sampling, {} draws around the {} fit, Pareto k {:.2f}, worth {:.0f}",
-                                    is.draws, fit.method, is.pareto_k, is.effective));
+  truth.notes.push_back(fmt::format("importance sampling, {} draws around {}, Pareto k {:.2f}, worth {:.0f}", is.draws,
+                                    from.words(), is.pareto_k, is.effective));
   return truth;
 }
 

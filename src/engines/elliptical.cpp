@@ -18,7 +18,7 @@ void run_elliptical(const EllipticalSlices& options, const Run& run, Posterior::
       target,
       [&](int chain, Random random) {
         Vector from = first_point(fit, chain, random);
-        return elliptical_chain(target, std::move(from), random);
+        return elliptical_chain(target, std::move(from), random, !fit.log_concave);
       },
       {options.chains, options.draws, options.warmup, run.seed, state.threads}, Progress(run.progress, nullptr));
   end_in_chains(std::move(draws), fit, state);

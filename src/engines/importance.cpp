@@ -1,9 +1,8 @@
 #include "engines/importance.hpp"
 
 #include "base/progress.hpp"
-#include "engines/sampling_fit.hpp"
+#include "engines/proposals.hpp"
 #include "linalg/blas_threads.hpp"
-#include "sampling/importance_sampling.hpp"
 
 #include <fmt/format.h>
 
@@ -28,12 +27,9 @@ void check_importance(const Model& /*model*/) {}
 void run_importance(const ImportanceSampling& options, const Run& run, Posterior::State& state) {
   const SamplingFit fit = fit_for_sampling(run, state);
   const BlasThreads one(1);
-  std::optional<ReferenceGaussian> prior;
-  std::vector<ProposalPart> parts = {{&fit.reference, 1.0 - share_of_prior}};
-  if (!fit.log_concave) prior = ReferenceGaussian::prior(fit.space);
-  if (prior) parts.push_back({&*prior, share_of_prior});
+  const Proposals from(state.model, fit, share_of_prior, run.seed, state.threads);
   ImportanceSampler sampler(
-      state.model, parts,
+      state.model, from.parts(),
       {.most = options.draws, .degrees = options.degrees, .seed = run.seed, .threads = state.threads});
   const Progress progress(run.progress, nullptr);
   bool stopped = false;
@@ -62,8 +58,8 @@ void run_importance(const ImportanceSampling& options, const Run& run, Posterior
     report.message = fmt::format("stopped with {} draws", is.draws);
   } else if (is.pareto_k <= largest_shape) {
     report.status = Status::converged;
-    report.message = fmt::format("Pareto k {:.2f}, {} draws around the {} fit, worth {:.0f} independent ones",
-                                 is.pareto_k, is.draws, fit.method, is.effective);
+    report.message = fmt::format("Pareto k {:.2f}, {} draws around {}, worth {:.0f} independent ones", is.pareto_k,
+                                 is.draws, from.words(), is.effective);
   } else {
     report.status = Status::inaccurate;
     report.message = fmt::format(
@@ -71,6 +67,9 @@ void run_importance(const ImportanceSampling& options, const Run& run, Posterior
         "moments",
         is.pareto_k, largest_shape, is.pareto_k > 1.0 ? " have no mean to speak of and" : "");
   }
+  if (!from.why_not_searched().empty())
+    report.warnings.push_back("other modes were not searched for: " + from.why_not_searched() +
+                              "; what lies around one that neither the fit nor draws of the prior reach is missed");
   DrawnPosterior drawn;
   Matrix weights = sampler.resample_weights(std::min<Index>(is.draws, most_kept));
   drawn.latents = state.model.design.is_identity() ? weights : Matrix();

@@ -1,6 +1,6 @@
 #include "engines/mode_search.hpp"
 
-#include "engines/positive_weights.hpp"
+#include "gaussian/positive_weights.hpp"
 #include "gaussmith/errors.hpp"
 
 #include <fmt/format.h>

@@ -16,8 +16,7 @@ constexpr Index round_length = 20;
 
 }  // namespace
 
-double ChainTarget::change(const Vector& d) const {
-  const Vector eta = reference->latent_mean() + d;
+double ChainTarget::change_at(const Vector& d, const Vector& eta) const {
   return sites->total(view(eta)) - reference->site_change(view(d));
 }
 

@@ -20,7 +20,9 @@ struct ChainTarget {
   const SiteTotals* sites;
 
   /// sum log t(eta_q + d) - a'd + d'T d / 2.
-  [[nodiscard]] double change(const Vector& d) const;
+  [[nodiscard]] double change(const Vector& d) const { return change_at(d, reference->latent_mean() + d); }
+  /// The same where eta = eta_q + d is at hand.
+  [[nodiscard]] double change_at(const Vector& d, const Vector& eta) const;
   /// The same with its gradient in d.
   [[nodiscard]] double change(const Vector& d, Vector& gradient) const;
 };
@@ -62,9 +64,12 @@ struct ChainDraws {
                                     const std::function<std::unique_ptr<Chain>(int chain, Random random)>& make,
                                     const ChainOptions& options, const Progress& progress);
 
-/// Elliptical slice sampling (Murray, Adams and MacKay 2010) around the reference Gaussian in place of the prior, now
-/// and then widened, so that its tails are no limit (Nishihara, Murray and Adams 2014). `from` is the first x.
-[[nodiscard]] std::unique_ptr<Chain> elliptical_chain(const ChainTarget& target, Vector from, Random random);
+/// Elliptical slice sampling (Murray, Adams and MacKay 2010) around a t with the reference Gaussian's shape in place of
+/// the prior, so that its tails are no limit (Nishihara, Murray and Adams 2014). With `around_prior`, which takes a
+/// proper prior, every other move is around the prior itself: it leads from one mode to another where the reference
+/// stands on one of them. `from` is the first x.
+[[nodiscard]] std::unique_ptr<Chain> elliptical_chain(const ChainTarget& target, Vector from, Random random,
+                                                      bool around_prior = false);
 
 /// No-U-turn sampling (Hoffman and Gelman 2014) with multinomial choice along the trajectory (Betancourt 2017); the
 /// step size is found by dual averaging for this acceptance. The reference's root stands for a mass matrix.

@@ -276,6 +276,8 @@ ImportanceEstimate ImportanceSampler::estimate() const {
     out.pareto_k = infinity;
     out.log_evidence = all;
     out.evidence_error = infinity;
+    out.smoothed_evidence = all;
+    out.smoothed_error = infinity;
     const auto none = [&](Index n) {
       const Vector v = Vector::Constant(n, nothing);
       return MomentEstimates{v, v, v, v};
@@ -316,6 +318,8 @@ ImportanceEstimate ImportanceSampler::estimate() const {
   }
   out.effective = sum * sum / squares;
   const double square = squares / (sum * sum);
+  out.smoothed_evidence = unit + std::log(sum / static_cast<double>(draws_));
+  out.smoothed_error = std::sqrt(std::max(0.0, square - 1.0 / static_cast<double>(draws_)));
   const Index latents = space.latents();
   const auto moments = [&](Index begin, Index size) {
     MomentEstimates m{Vector(size), Vector(size), Vector(size), Vector(size)};

@@ -40,7 +40,8 @@ struct ImportanceEstimate {
   double effective = 0.0;       ///< 1 / sum of squared weights.
   double log_evidence = 0.0;    ///< From raw weights; -inf where no draw has any density.
   double evidence_error = 0.0;  ///< Relative standard error of the evidence.
-  MomentEstimates latent, weights;  ///< Stacked as in SamplingSpace.
+  double smoothed_evidence = 0.0, smoothed_error = 0.0;  ///< The same from smoothed weights.
+  MomentEstimates latent, weights;                       ///< Stacked as in SamplingSpace.
 };
 
 class ImportanceSampler {

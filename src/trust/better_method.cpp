@@ -101,8 +101,7 @@ std::string better_method(const Posterior& posterior, const ImportanceEstimate* 
       continue;  // Not for these sites, or not in this memory.
     }
     if (!other->report().converged()) continue;
-    if (other->log_evidence().kind == EvidenceKind::lower_bound)
-      card.evidence_lower = std::max(card.evidence_lower, other->log_evidence().value);
+    if (other->log_evidence().kind == EvidenceKind::lower_bound) raise_interval(other->log_evidence().value, card);
     const Tried found = judged(*other);
     if (std::max(found.evidence, found.marginals) == Verdict::trust)
       return fmt::format("use {}: it was tried, and {} trusts it (log evidence {:.6g})", candidate.words, found.by,

@@ -6,9 +6,9 @@
 #include "linalg/blas_threads.hpp"
 #include "linalg/dense.hpp"
 #include "posterior/prediction_points.hpp"
+#include "sampling/rooted_mode.hpp"
 #include "trust/line_marginal.hpp"
 #include "trust/posterior_root.hpp"
-#include "trust/rooted_mode.hpp"
 #include "trust/row_ratio.hpp"
 
 #include <fmt/format.h>

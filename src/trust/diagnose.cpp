@@ -4,9 +4,9 @@
 #include "gaussmith/errors.hpp"
 #include "gaussmith/trust.hpp"
 #include "linalg/blas_threads.hpp"
+#include "sampling/mode_finder.hpp"
 #include "trust/better_method.hpp"
 #include "trust/left_out.hpp"
-#include "trust/mode_finder.hpp"
 #include "trust/second_order.hpp"
 #include "trust/verdict.hpp"
 
@@ -23,16 +23,16 @@ namespace {
 
 constexpr int fewest_draws = 100;
 constexpr std::size_t worst_sites = 10;
-constexpr std::size_t most_modes = 8;
 /// Of the draws, where other modes are drawn around, too.
 constexpr double share_of_fit = 0.5;
-/// How far the log mass of a mode may lie below the largest to be drawn around.
-constexpr double negligible_mass = 12.0;
 /// Flops of a factorisation beyond which the check would take minutes, and draws of that many coordinates are worth
 /// nothing: 3700 rows of as many coordinates.
 constexpr double too_dear = 5e10;
 /// log(1 + this many standard errors): one-sided, one in a thousand.
 constexpr double upper_errors = 3.09;
+/// Beyond this shape of their tail a few thousand weights miss what is rare and large too often, and with it the upper
+/// end of the interval: draws go on.
+constexpr double light_tail = 0.4;
 
 bool log_concave(const Posterior& posterior) {
   return SiteRows(posterior.model().sites, 1).all(&SiteTraits::log_concave);
@@ -67,6 +67,12 @@ double bound_of(const Posterior& posterior, const ReferenceGaussian* gaussian) {
   const double log_sites =
       gaussian->log_prior_at_mean() + gaussian->log_determinant() + 0.5 * flat * std::log(2.0 * M_PI);
   return log_sites + value.sum() + 0.5 * sites.precision.dot(variance);
+}
+
+/// The upper end of the evidence: that of raw weights, and where few large ones are missing that of smoothed weights.
+double upper_end(const ImportanceEstimate& is) {
+  return std::max(is.log_evidence + std::log1p(upper_errors * is.evidence_error),
+                  is.smoothed_evidence + std::log1p(upper_errors * is.smoothed_error));
 }
 
 /// The draws of a check and what they are drawn around.
@@ -110,7 +116,7 @@ class Check {
       circumstances.last_round = sampler.draws() + options_.draws > options_.most_draws || hopeless();
       judgement = judge(claims, estimate_, circumstances);
       if (stopped(sampler.draws(), judgement)) break;
-    } while (!judgement.decided && !circumstances.last_round);
+    } while ((!judgement.decided || doubtful_end()) && !circumstances.last_round);
     return judgement;
   }
 
@@ -137,12 +143,9 @@ class Check {
     for (const FoundMode& mode : found.modes) card_.mode_places.push_back(mode.eta);
     // Rows that every mode with any mass outvotes.
     std::vector<bool> outvoted(found.modes.front().outvoted.size(), true);
-    for (const FoundMode& mode : found.modes) {
-      if (mode.log_mass < found.modes.front().log_mass - negligible_mass || modes_.size() == most_modes) break;
-      for (std::size_t n = 0; n < outvoted.size(); ++n) outvoted[n] = outvoted[n] && mode.outvoted[n];
-      if (auto gaussian = ReferenceGaussian::at(space_, posterior_.model(), mode.eta))
-        modes_.push_back(std::move(*gaussian));
-    }
+    for (std::size_t m = 0; m < modes_with_mass(found.modes); ++m)
+      for (std::size_t n = 0; n < outvoted.size(); ++n) outvoted[n] = outvoted[n] && found.modes[m].outvoted[n];
+    modes_ = gaussians_at(found.modes, space_, posterior_.model());
     unexplained_ = static_cast<double>(std::count(outvoted.begin(), outvoted.end(), true)) /
                    static_cast<double>(std::max<std::size_t>(1, outvoted.size()));
   }
@@ -155,6 +158,11 @@ class Check {
     const double in_the_end = estimate_.effective * options_.most_draws / static_cast<double>(estimate_.draws);
     return estimate_.pareto_k > no_mean ||
            (estimate_.pareto_k > usable_tail && in_the_end < far_from_reach * check_reach);
+  }
+
+  /// Draws good enough to have an upper end, hardly.
+  [[nodiscard]] bool doubtful_end() const {
+    return card_.modes_searched && estimate_.pareto_k > light_tail && estimate_.pareto_k <= good_tail;
   }
 
   bool stopped(Index draws, const Judgement& judgement) {
@@ -261,9 +269,7 @@ TrustCard diagnose(const Posterior& posterior, const DiagnoseOptions& options, c
   if (drawable) {
     card.check = judgement.check;
     if (judgement.check.pareto_k <= good_tail && card.modes_searched)
-      card.evidence_upper =
-          std::max(card.evidence_lower,
-                   judgement.check.log_evidence + std::log1p(upper_errors * judgement.check.log_evidence_error));
+      card.evidence_upper = std::max(card.evidence_lower, upper_end(check.estimate()));
   }
   if (card.verdict != Verdict::trust && options.advice)
     card.advice = better_method(posterior, drawable ? &check.estimate() : nullptr, circumstances,

@@ -29,22 +29,26 @@ double transform(const SiteBlock& block, Index i, double mean, double variance, 
 
 }  // namespace
 
-void put_left_out(const Posterior& posterior, TrustCard& card) {
-  const Model& model = posterior.model();
-  const LeaveOneOut left_out = posterior.leave_one_out();
-  card.loo_log_density = left_out.log_density;
-  card.loo_pit = Vector::Constant(model.rows(), nothing);
-  if (model.latents.count > 1) return;
+Vector left_out_transforms(const Model& model, const LeaveOneOut& left_out) {
+  Vector out = Vector::Constant(model.rows(), nothing);
+  if (model.latents.count > 1) return out;
   Index row = 0;
   for (const Sites& block : model.sites) {
     const Vector censored = censored_rows(*block);
     for (Index i = 0; i < block->size(); ++i) {
       const Index n = row + i;
-      card.loo_pit(n) = transform(*block, i, left_out.latent.mean(n), left_out.latent.variance(n),
-                                  left_out.log_density(n), censored.size() > 0 && censored(i) != 0.0);
+      out(n) = transform(*block, i, left_out.latent.mean(n), left_out.latent.variance(n), left_out.log_density(n),
+                         censored.size() > 0 && censored(i) != 0.0);
     }
     row += block->size();
   }
+  return out;
+}
+
+void put_left_out(const Posterior& posterior, TrustCard& card) {
+  const LeaveOneOut left_out = posterior.leave_one_out();
+  card.loo_log_density = left_out.log_density;
+  card.loo_pit = left_out_transforms(posterior.model(), left_out);
 }
 
 }  // namespace gaussmith

@@ -23,11 +23,17 @@ QuickChecks quick_checks(const Posterior& posterior) {
   sites.log_density(rows.mean, nullptr, nullptr, &second, &third);
   for (Index n = 0; n < second.size(); ++n)
     if (second(n) > 0.0) out.outvoted.push_back(n);
-  if (sites.all(&SiteTraits::smooth) && third.size() > 0) {
-    const Eigen::ArrayXd variance = rows.variance.array().max(0.0);
-    const Vector skewness = third.array() * variance * variance.sqrt();
-    out.skewness = skewness.cwiseAbs().maxCoeff(&out.skewness_row);
-    out.skewness = skewness(out.skewness_row);
+  Index begin = 0;
+  for (const Sites& block : state.model.sites) {
+    const Index end = begin + block->size();
+    for (Index n = begin; n < end && block->traits().smooth; ++n) {
+      const double variance = std::max(0.0, rows.variance(n));
+      const double skewness = third(n) * variance * std::sqrt(variance);
+      if (out.skewness && !(std::abs(skewness) > std::abs(*out.skewness))) continue;
+      out.skewness = skewness;
+      out.skewness_row = n;
+    }
+    begin = end;
   }
   if (state.mean_shift.size() > 0) {
     (void)state.mean_shift.cwiseAbs().maxCoeff(&out.mean_shift_row);

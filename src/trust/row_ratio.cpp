@@ -5,13 +5,6 @@
 
 namespace gaussmith {
 
-CentredSites centred(const SiteApproximation& sites, const Vector& origin) {
-  CentredSites out{origin, Vector(origin.size()), Vector(origin.size()), sites.precision};
-  out.slope = sites.shift - sites.precision.cwiseProduct(origin);
-  out.constant = origin.cwiseProduct(sites.shift - 0.5 * sites.precision.cwiseProduct(origin));
-  return out;
-}
-
 RatioRow ratio_row(const CentredSites& sites, Index n, double mean, double variance, double share) {
   const double away = mean - sites.origin(n);
   const double precision = share * sites.precision(n);

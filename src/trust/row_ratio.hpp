@@ -1,18 +1,10 @@
 #pragma once
 // log E[t/s] of every row under a Gaussian of its own, s the Gaussian site that stands for t.
 
-#include "gaussmith/infer.hpp"
 #include "model/site_rows.hpp"
+#include "sampling/centred_sites.hpp"
 
 namespace gaussmith {
-
-/// Sites s around an origin o, one a row: log s(eta) = constant + slope (eta - o) - precision/2 (eta - o)^2.
-struct CentredSites {
-  Vector origin, constant, slope, precision;
-};
-
-/// The sites of a Gaussian approximation, log s = nu eta - tau/2 eta^2, around these origins.
-[[nodiscard]] CentredSites centred(const SiteApproximation& sites, const Vector& origin);
 
 /// One row of the ratio: a Gaussian in place of N(mean, variance)/s, and the logarithm of what that leaves out.
 struct RatioRow {

@@ -161,6 +161,11 @@ std::string_view to_string(Verdict verdict) {
   return "do-not-trust";
 }
 
+void raise_interval(double bound, TrustCard& card) {
+  card.evidence_lower = std::max(card.evidence_lower, bound);
+  if (card.evidence_upper) card.evidence_upper = std::max(*card.evidence_upper, card.evidence_lower);
+}
+
 Verdict Judgement::both() const { return std::max(evidence, marginals); }
 
 FitClaims claims_of(const Posterior& posterior, bool weights_are_latents) {
@@ -206,16 +211,17 @@ Judgement judge(const FitClaims& claims, const ImportanceEstimate& estimate, con
 
   const bool good = estimate.pareto_k <= good_tail;
   const bool usable = estimate.pareto_k <= usable_tail;
+  const bool telling = usable && estimate.effective >= fewest_to_condemn;
   if (good && std::abs(evidence_gap) + errors_allowed * evidence_error <= trusted_evidence)
     out.evidence = Verdict::trust;
-  else if (usable && std::abs(evidence_gap) - errors_allowed * evidence_error > bad_evidence)
+  else if (telling && std::abs(evidence_gap) - errors_allowed * evidence_error > bad_evidence)
     out.evidence = Verdict::do_not_trust;
   out.evidence_reason = fmt::format("evidence: {} draws put it {:+.2f} ± {:.2g} nats from the fit's", estimate.draws,
                                     evidence_gap, evidence_error);
   use_bound(claims, std::max(circumstances.evidence_bound, estimate.log_evidence - rarely_above), out);
   if (good && gaps.mean_sure && gaps.sd_sure)
     out.marginals = Verdict::trust;
-  else if (usable && (gaps.mean_bad || gaps.sd_bad))
+  else if (telling && (gaps.mean_bad || gaps.sd_bad))
     out.marginals = Verdict::do_not_trust;
   out.marginals_reason =
       gaps.mean.at < 0 ? std::string("marginals: there are none")

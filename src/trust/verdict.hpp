@@ -34,6 +34,8 @@ struct Circumstances {
 constexpr double good_tail = 0.5, usable_tail = 0.7;
 /// Effective draws below which sds of many latents cannot be told from noise.
 constexpr double check_reach = 1000.0;
+/// Effective draws below which standard errors are themselves too uncertain to condemn a fit.
+constexpr double fewest_to_condemn = 50.0;
 
 struct Judgement {
   Verdict evidence = Verdict::caution, marginals = Verdict::caution;
@@ -42,6 +44,9 @@ struct Judgement {
   ImportanceCheck check;
   [[nodiscard]] Verdict both() const;
 };
+
+/// A further lower bound on the evidence: no end of the interval lies below it.
+void raise_interval(double bound, TrustCard& card);
 
 /// Compares claims with an estimate.
 [[nodiscard]] Judgement judge(const FitClaims& claims, const ImportanceEstimate& estimate,

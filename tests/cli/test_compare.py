@@ -112,6 +112,12 @@ class Samplers(ToolTest):
         fitted = self.result("evaluate", "--model", "e.gsm", "--data", "new.csv")
         self.assertAlmostEqual(sampled["mean_log_predictive_density"], fitted["mean_log_predictive_density"], delta=0.05)
 
+    def test_text_without_an_evidence(self):
+        for method in ("ess", "nuts"):
+            text = self.run_tool("fit", "--problem", "p.json", "--method", method, "--set", f"{method}.draws=400").stdout
+            self.assertIn("Evidence    none", text)
+            self.assertNotIn("nan", text)
+
     def test_refusals(self):
         for method in ("is", "ais", "ess", "nuts"):
             self.refuse("fit", "--problem", "p.json", "--method", method, "--set", f"{method}.draws=99", says="100")

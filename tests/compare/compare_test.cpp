@@ -47,6 +47,55 @@ TEST(Samplers, AgreeWithQuadratureInTwoDimensions) {
   }
 }
 
+/// Rows around each of two weight vectors, under Student-t noise that lets either be the truth.
+Model two_planted() {
+  const Vector x = Vector::LinSpaced(5, -1.0, 1.0);
+  const Vector noise = (Vector(10) << 0.1, 0.0, 0.0, -0.1, 0.1, 0.1, -0.1, 0.0, -0.1, 0.1).finished();
+  Matrix rows(10, 2);
+  Vector y(10);
+  for (Index i = 0; i < 10; ++i) {
+    rows.row(i) << 1.0, x(i % 5);
+    y(i) = (i < 5 ? -1.0 - 2.0 * x(i) : 1.0 + 2.0 * x(i - 5)) + noise(i);
+  }
+  return {.prior = Isotropic{Vector::Zero(2), 4.0},
+          .design = rows,
+          .sites = {observe("student-t", y, {{"nu", one(2)}, {"scale", one(0.1)}})}};
+}
+
+TEST(Samplers, ImportanceSamplingFindsModesThatItsFitMisses) {
+  const Model model = two_planted();
+  const auto truth = find_truth(model);
+  ASSERT_TRUE(truth.has_value());
+  ASSERT_EQ(truth->method, "quadrature");
+  for (const std::uint64_t seed : {1, 2, 3, 4}) {
+    const Posterior found = infer(model, ImportanceSampling{}, {.seed = seed});
+    EXPECT_TRUE(found.report().converged()) << found.report().brief();
+    EXPECT_LT(std::abs(found.log_evidence().value - truth->log_evidence), 4.0 * *found.log_evidence().standard_error);
+    expect_near_truth(found, *truth);
+  }
+}
+
+TEST(Samplers, EllipticalSlicesReachOtherModesThroughThePrior) {
+  const Model model = two_planted();
+  const auto truth = find_truth(model);
+  ASSERT_TRUE(truth.has_value());
+  const Posterior found = infer(model, EllipticalSlices{}, {.seed = 3});
+  EXPECT_TRUE(found.report().converged()) << found.report().brief();
+  expect_near_truth(found, *truth);
+}
+
+TEST(Samplers, SayThatModesWereNotSearchedFor) {
+  Model model = linear_model("student-t", 12, 2, 5);
+  EXPECT_TRUE(infer(model, ImportanceSampling{}).report().warnings.empty());
+  CustomLikelihood cap;
+  cap.name = "capped";
+  cap.log_density = [](double eta, double y) { return -std::min(2.0, std::abs(eta - y)); };
+  model.sites = {observe(cap, Vector(Vector::LinSpaced(12, -1.0, 1.0)))};
+  const Posterior found = infer(model, ImportanceSampling{});
+  ASSERT_FALSE(found.report().warnings.empty());
+  EXPECT_NE(found.report().warnings.back().find("not searched for: sites have kinks"), std::string::npos);
+}
+
 TEST(Samplers, GaussianPosteriorsAreWithinFourStandardErrors) {
   // Means, variances and evidence of 300 runs against the closed form; one in a hundred may be beyond.
   const Method quick[] = {ImportanceSampling{.draws = 1000},
@@ -209,6 +258,35 @@ TEST(Compare, TakesAllMethodsThatTakeTheModel) {
   EXPECT_EQ(truth->method, "exact");
 }
 
+TEST(Compare, TransformsOfResponsesAreThoseOfAllBlocksWithoutCensoredRows) {
+  Model model = linear_model("weibull", 9, 2, 7);
+  const Sites times = model.sites.front();
+  model.design = testing::random_matrix(13, 2, 8);
+  model.offset = {};
+  model.sites = {times, testing::random_sites("poisson", 4, 9)};
+  const Comparison found = compare(model, {.methods = {Ep{}, NoUTurn{.draws = 2000}}, .truth = false});
+  for (const ComparedMethod& line : found.methods) {
+    ASSERT_EQ(line.loo_pit.size(), 13) << line.name;
+    for (Index n = 0; n < 13; ++n)
+      EXPECT_EQ(std::isfinite(line.loo_pit(n)), n >= 9 || n % 3 != 0) << line.name << " row " << n;
+  }
+  // Two ways to the same transforms.
+  for (Index n = 0; n < 13; ++n)
+    if (std::isfinite(found.methods[0].loo_pit(n))) {
+      EXPECT_NEAR(found.methods[0].loo_pit(n), found.methods[1].loo_pit(n), 0.08) << n;
+    }
+}
+
+TEST(Compare, LeavesChainsOutWhereTheyWouldTakeManyTimesAsLongAsTheFits) {
+  const Comparison found = compare(process_model("gaussian", 310, 3), {.truth = false, .verdicts = false});
+  std::vector<std::string> names;
+  for (const ComparedMethod& line : found.methods) names.push_back(line.name);
+  EXPECT_EQ(std::count(names.begin(), names.end(), "is"), 1);
+  for (const char* slow : {"ais", "ess", "nuts"}) EXPECT_EQ(std::count(names.begin(), names.end(), slow), 0) << slow;
+  ASSERT_EQ(found.notes.size(), 1U);
+  EXPECT_NE(found.notes[0].find("ais, ess, nuts; name them"), std::string::npos) << found.notes[0];
+}
+
 TEST(Compare, HeldOutRowsTakeTheirPlace) {
   const Model model = linear_model("gaussian", 10, 2, 7);
   const Matrix rows = testing::random_matrix(4, 2, 8);
@@ -251,6 +329,22 @@ TEST(Calibrate, UniformityOfRanks) {
   std::vector<int> low;
   for (int i = 0; i < 400; ++i) low.push_back(i % 50);
   EXPECT_LT(uniformity(low, 99), 1e-10);
+}
+
+TEST(Calibrate, RefusesCensoredRows) {
+  const Vector flags = (Vector(6) << 0, 0, 1, 0, 1, 0).finished();
+  Model model = linear_model("weibull", 6, 2, 3);
+  const Vector y = model.sites.front()->responses();
+  model.sites = {observe("weibull", Vector(y.head(2)), {{"shape", one(1.4)}}),
+                 observe("weibull", Vector(y.tail(4)), {{"shape", one(1.4)}, {"censored", flags.tail(4)}})};
+  try {
+    static_cast<void>(calibrate(model, Ep{}));
+    FAIL() << "censored rows were simulated";
+  } catch (const InvalidOption& error) {
+    EXPECT_NE(std::string(error.what()).find("row 2"), std::string::npos) << error.what();
+  }
+  model.sites = {observe("weibull", y, {{"shape", one(1.4)}})};
+  EXPECT_NO_THROW(static_cast<void>(calibrate(model, Ep{}, {.simulations = 8})));
 }
 
 TEST(Calibrate, RefusesWhatCannotBeDrawn) {

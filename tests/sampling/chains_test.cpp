@@ -46,7 +46,7 @@ Known known_model(std::uint64_t seed) {
   return out;
 }
 
-ChainDraws run(const Known& known, bool elliptical, const ChainOptions& options) {
+ChainDraws run(const Known& known, bool elliptical, const ChainOptions& options, bool around_prior = false) {
   const SiteTotals sites(known.model);
   const ChainTarget target{&*known.around, &sites};
   static const Progress::Callback none;
@@ -54,15 +54,17 @@ ChainDraws run(const Known& known, bool elliptical, const ChainOptions& options)
       target,
       [&](int chain, Random random) {
         const Vector from = Vector::Constant(3, chain % 2 == 0 ? 2.0 : -2.0);
-        return elliptical ? elliptical_chain(target, from, random) : no_u_turn_chain(target, from, 0.8, 10, random);
+        return elliptical ? elliptical_chain(target, from, random, around_prior)
+                          : no_u_turn_chain(target, from, 0.8, 10, random);
       },
       options, Progress(none, nullptr));
 }
 
 TEST(Chains, HaveTheMomentsOfAKnownPosterior) {
   const Known known = known_model(3);
-  for (const bool elliptical : {true, false}) {
-    const ChainDraws draws = run(known, elliptical, {.chains = 4, .draws = 8000, .warmup = 200, .seed = 5});
+  for (const int kind : {0, 1, 2}) {
+    const bool elliptical = kind > 0;
+    const ChainDraws draws = run(known, elliptical, {.chains = 4, .draws = 8000, .warmup = 200, .seed = 5}, kind == 2);
     EXPECT_LT(draws.worst.rhat, 1.02);
     EXPECT_GT(draws.worst.bulk_ess, 1000.0);
     for (Index i = 0; i < 3; ++i) {

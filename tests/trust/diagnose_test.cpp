@@ -208,6 +208,20 @@ TEST(QuickChecks, SeeShiftsSkewnessAndOutvotedRows) {
   EXPECT_NEAR(*checks.skewness,
               -s * (1.0 - s) * (1.0 - 2.0 * s) * std::pow(q.latent().variance(checks.skewness_row), 1.5), 1e-10);
   EXPECT_EQ(checks.outvoted.size(), 0U);
+  // Rows with kinks beside them have no say in it.
+  Model mixed = all_successes();
+  mixed.design = Matrix((Matrix(6, 2) << 1, 0.5, 1, -1, 1, 2, 1, 0.3, 1, 0, 0, 1).finished());
+  mixed.sites = {observe("laplace", (Vector(2) << 0.2, 1.0).finished(), {{"scale", one(0.6)}}),
+                 observe("bernoulli-logit", Vector::Ones(4))};
+  const Posterior kinks = infer(mixed, Ep{});
+  const QuickChecks some = quick_checks(kinks);
+  ASSERT_TRUE(some.skewness);
+  EXPECT_GE(some.skewness_row, 2);
+  const double at = 1.0 / (1.0 + std::exp(-kinks.latent().mean(some.skewness_row)));
+  EXPECT_NEAR(*some.skewness,
+              -at * (1.0 - at) * (1.0 - 2.0 * at) * std::pow(kinks.latent().variance(some.skewness_row), 1.5), 1e-10);
+  mixed.sites = {observe("laplace", Vector(Vector::LinSpaced(6, -1.0, 1.0)), {{"scale", one(0.6)}})};
+  EXPECT_FALSE(quick_checks(infer(mixed, Ep{})).skewness);
   EXPECT_NEAR(std::abs(*checks.mean_shift), diagnose(q).second_order->mean_shift.lpNorm<Eigen::Infinity>(), 1e-9);
   const Model outlier{.prior = Isotropic{Vector::Zero(1), 4.0},
                       .design = Matrix(Matrix::Ones(4, 1)),

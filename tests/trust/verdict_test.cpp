@@ -62,6 +62,31 @@ TEST(Verdict, DoesNotListenToDrawsWithHeavyTails) {
   EXPECT_EQ(judged({.evidence = 3.0, .k = 0.8}).both(), Verdict::caution);
 }
 
+TEST(Verdict, CondemnsNothingByAHandfulOfDraws) {
+  // 100 draws worth 14 put an sd at half of the fit's, give or take 0.1 by their own reckoning.
+  const Case few{.evidence = 2.0, .evidence_error = 0.3, .sd_ratio = 2.0, .sd_error = 0.1, .effective = 14.0};
+  EXPECT_EQ(judged(few).both(), Verdict::caution);
+  Case enough = few;
+  enough.effective = 60.0;
+  EXPECT_EQ(judged(enough).evidence, Verdict::do_not_trust);
+  EXPECT_EQ(judged(enough).marginals, Verdict::do_not_trust);
+}
+
+TEST(Verdict, FurtherBoundsNeverInvertTheInterval) {
+  TrustCard card;
+  card.evidence_lower = -3.0;
+  raise_interval(-2.5, card);
+  EXPECT_EQ(card.evidence_lower, -2.5);
+  EXPECT_FALSE(card.evidence_upper);
+  card.evidence_upper = -2.0;
+  raise_interval(-2.7, card);
+  EXPECT_EQ(card.evidence_lower, -2.5);
+  EXPECT_EQ(*card.evidence_upper, -2.0);
+  raise_interval(-1.5, card);
+  EXPECT_EQ(card.evidence_lower, -1.5);
+  EXPECT_EQ(*card.evidence_upper, -1.5);
+}
+
 TEST(Verdict, DistrustsAnEvidenceBelowABoundWhateverTheDrawsAreWorth) {
   // By Markov's inequality no average of weights is e^6.9 times the evidence more often than once in a thousand.
   EXPECT_EQ(judged({.evidence = 7.8, .k = 1.5}).evidence, Verdict::caution);

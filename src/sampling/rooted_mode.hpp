@@ -4,7 +4,7 @@
 
 #include "linalg/dense.hpp"
 #include "model/site_rows.hpp"
-#include "trust/row_ratio.hpp"
+#include "sampling/centred_sites.hpp"
 
 namespace gaussmith {
 

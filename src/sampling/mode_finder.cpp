@@ -1,9 +1,9 @@
-#include "trust/mode_finder.hpp"
+#include "sampling/mode_finder.hpp"
 
 #include "base/random_choice.hpp"
 #include "linalg/blas_threads.hpp"
 #include "model/site_rows.hpp"
-#include "trust/rooted_mode.hpp"
+#include "sampling/rooted_mode.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -21,6 +21,9 @@ constexpr int outvoted_rounds = 3;
 constexpr double dear_step = 2e8;
 /// Where it costs more than this a search would take minutes, and there is none.
 constexpr double dearest_step = 2e10;
+constexpr std::size_t most_modes = 8;
+/// How far the log mass of a mode may lie below the largest to be drawn around.
+constexpr double negligible_mass = 12.0;
 
 /// Flops of a step of the search.
 double step_of(const SamplingSpace& space) {
@@ -182,6 +185,14 @@ class Finder {
   ModeSearchResult result_;
 };
 
+/// Why a model that may have several modes cannot be searched; else empty.
+std::string why_not(const SiteRows& sites, const SamplingSpace& space) {
+  if (space.width() > 1) return "rows have several latents";
+  if (!sites.all(&SiteTraits::smooth)) return "sites have kinks or jumps";
+  if (step_of(space) > dearest_step) return "a search through so many rows and coordinates would take minutes";
+  return {};
+}
+
 }  // namespace
 
 ModeSearchResult find_modes(const Model& model, const SamplingSpace& space, const Vector& mean, std::uint64_t seed,
@@ -190,22 +201,29 @@ ModeSearchResult find_modes(const Model& model, const SamplingSpace& space, cons
   ModeSearchResult result;
   if (sites.all(&SiteTraits::log_concave)) {
     result.searched = true;
-    return result;
+  } else if (result.why = why_not(sites, space); result.why.empty()) {
+    const BlasThreads blas(threads);
+    result = Finder(model, space, seed, threads).run(mean);
   }
-  if (space.width() > 1) {
-    result.why = "rows have several latents";
-    return result;
-  }
-  if (!sites.all(&SiteTraits::smooth)) {
-    result.why = "sites have kinks or jumps";
-    return result;
-  }
-  if (step_of(space) > dearest_step) {
-    result.why = "a search through so many rows and coordinates would take minutes";
-    return result;
-  }
-  const BlasThreads blas(threads);
-  return Finder(model, space, seed, threads).run(mean);
+  return result;
+}
+
+std::size_t modes_with_mass(const std::vector<FoundMode>& modes) {
+  std::size_t count = 0;
+  while (count < std::min(modes.size(), most_modes) &&
+         modes[count].log_mass >= modes.front().log_mass - negligible_mass)
+    ++count;
+  return count;
+}
+
+std::vector<ReferenceGaussian> gaussians_at(const std::vector<FoundMode>& modes,
+                                            const std::shared_ptr<const SamplingSpace>& space, const Model& model) {
+  const std::size_t count = modes_with_mass(modes);
+  std::vector<ReferenceGaussian> out;
+  out.reserve(count);
+  for (std::size_t m = 0; m < count; ++m)
+    if (auto gaussian = ReferenceGaussian::at(space, model, modes[m].eta)) out.push_back(std::move(*gaussian));
+  return out;
 }
 
 }  // namespace gaussmith

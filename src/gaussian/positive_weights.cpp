@@ -1,4 +1,4 @@
-#include "engines/positive_weights.hpp"
+#include "gaussian/positive_weights.hpp"
 
 #include "gaussian/site_form.hpp"
 #include "model/tangent_sites.hpp"

@@ -25,7 +25,17 @@ struct ModeSearchResult {
 
 /// Climbs from the Gaussian's mean, draws from the prior, exact fits of a few random rows, and fits of the rows that
 /// the modes found so far outvote. None of it where all sites are log-concave: there is one mode.
+///
+/// The same bits at any number of threads.
 [[nodiscard]] ModeSearchResult find_modes(const Model& model, const SamplingSpace& space, const Vector& mean,
                                           std::uint64_t seed, int threads);
+
+/// How many of the modes, the first ones, have mass enough to be drawn around; eight at most.
+[[nodiscard]] std::size_t modes_with_mass(const std::vector<FoundMode>& modes);
+
+/// Gaussians with the curvature of the posterior at those; none for a mode where that is none.
+[[nodiscard]] std::vector<ReferenceGaussian> gaussians_at(const std::vector<FoundMode>& modes,
+                                                          const std::shared_ptr<const SamplingSpace>& space,
+                                                          const Model& model);
 
 }  // namespace gaussmith

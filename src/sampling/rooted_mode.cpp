@@ -1,6 +1,6 @@
-#include "trust/rooted_mode.hpp"
+#include "sampling/rooted_mode.hpp"
 
-#include "engines/positive_weights.hpp"
+#include "gaussian/positive_weights.hpp"
 
 #include <cmath>
 #include <utility>

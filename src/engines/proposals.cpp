@@ -1,0 +1,27 @@
+#include "engines/proposals.hpp"
+
+#include "sampling/mode_finder.hpp"
+
+#include <fmt/format.h>
+
+namespace gaussmith {
+
+Proposals::Proposals(const Model& model, const SamplingFit& fit, double share_of_prior, std::uint64_t seed, int threads)
+    : words_(fmt::format("the {} fit", fit.method)) {
+  if (fit.log_concave) {
+    parts_ = {{&fit.reference, 1.0}};
+    return;
+  }
+  const ModeSearchResult found = find_modes(model, *fit.space, fit.reference.latent_mean(), seed, threads);
+  why_not_searched_ = found.why;
+  modes_ = gaussians_at(found.modes, fit.space, model);
+  prior_ = ReferenceGaussian::prior(fit.space);
+  const double rest = prior_ ? 1.0 - share_of_prior : 1.0;
+  if (prior_) parts_.push_back({&*prior_, share_of_prior});
+  parts_.insert(parts_.begin(), {&fit.reference, modes_.empty() ? rest : 0.5 * rest});
+  for (const ReferenceGaussian& mode : modes_)
+    parts_.push_back({&mode, 0.5 * rest / static_cast<double>(modes_.size())});
+  if (!modes_.empty()) words_ += fmt::format(" and {} mode{}", modes_.size(), modes_.size() == 1 ? "" : "s");
+}
+
+}  // namespace gaussmith
