@@ -48,9 +48,10 @@ void check_warm_start(const Model& model, const Posterior* warm) {
   if (sites.rows() != model.rows())
     throw InvalidOption(fmt::format("warm_start: it has {} rows, the model {}; give a result of as many rows, or none",
                                     sites.rows(), model.rows()));
-  if (const Index width = model.sites.empty() ? 1 : model.latents.count; sites.width != width)
-    throw InvalidOption(fmt::format(
-        "warm_start: it has {} latents a row, the model {}; give a result of as many, or none", sites.width, width));
+  if (sites.width != model.latents.count)
+    throw InvalidOption(
+        fmt::format("warm_start: it has {} latents a row, the model {}; give a result of as many, or none", sites.width,
+                    model.latents.count));
 }
 
 }  // namespace

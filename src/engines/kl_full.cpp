@@ -136,9 +136,12 @@ class KlAscent {
   /// Records the point; false when the search is over.
   bool proceed() {
     report_.residual = now_.residual;
-    const bool wanted = every_gap_ || stalled_ || may_end_by_gap() || now_.residual <= options_.tolerance ||
-                        report_.iterations >= options_.max_iterations;
-    if (wanted) certify();
+    const bool wanted =
+        every_gap_ || stalled_ || now_.residual <= options_.tolerance || report_.iterations >= options_.max_iterations;
+    if (wanted)
+      certify();
+    else if (may_end_by_gap())
+      certify(*options_.gap_goal);
     const Next next = progress_.tell({report_.iterations, now_.bound, now_.residual, kind_, report_.duality_gap});
     const bool near_enough = options_.gap_goal && report_.duality_gap && *report_.duality_gap <= *options_.gap_goal;
     if (near_enough || now_.residual <= options_.tolerance) {
@@ -162,11 +165,11 @@ class KlAscent {
     return true;
   }
 
-  void certify() {
+  void certify(double most = std::numeric_limits<double>::infinity()) {
     if (!options_.gap) return;
     // Where nothing was accepted the core is elsewhere.
     if (stalled_) core_.restore({now_.precision, Vector::Zero(core_.rows())});
-    report_.duality_gap = gap_.add(core_, sites_, now_);
+    report_.duality_gap = gap_.add(core_, sites_, now_, most);
   }
 
   /// Far from the optimum rows that are wide beside their site attain their conjugates far away, and a gap costs more
@@ -292,8 +295,9 @@ class KlAscent {
 
 }  // namespace
 
-std::optional<double> GapRecord::add(const GaussianCore& core, const SiteRows& sites, const KlPoint& point) {
-  DualityGap here = duality_gap(core, sites, point);
+std::optional<double> GapRecord::add(const GaussianCore& core, const SiteRows& sites, const KlPoint& point,
+                                     double most) {
+  DualityGap here = duality_gap(core, sites, point, most);
   if (std::isfinite(here.value)) {
     upper_ = std::min(upper_.value_or(here.value + point.bound), here.value + point.bound);
     rows_ = std::move(here.rows);

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include <fmt/format.h>
-
+#include <algorithm>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -35,19 +35,20 @@ Model reference_model(const std::string& name) {
   return read_problem(std::string(GAUSSMITH_TEST_DATA) + "/kl/" + name + ".json").model;
 }
 
-class KlReferences : public testing::TestWithParam<KlSolver> {};
-
-TEST_P(KlReferences, EverySolverMeetsTheSiteForm) {
+void expect_site_form(KlSolver solver, const std::vector<std::string>& likelihoods = {},
+                      Index most_rows = std::numeric_limits<Index>::max()) {
+  int compared = 0;
   for (const Reference& reference : references) {
-    SCOPED_TRACE(reference.name);
     const Model model = reference_model(reference.name);
     const std::string& likelihood = model.sites.front()->traits().name;
-    const bool in_dual =
-        likelihood == "gamma" || likelihood == "poisson" || likelihood == "exponential" || likelihood == "weibull";
-    if (GetParam() == KlSolver::dual && !in_dual) continue;
+    const bool wanted =
+        likelihoods.empty() || std::find(likelihoods.begin(), likelihoods.end(), likelihood) != likelihoods.end();
+    if (!wanted || model.rows() > most_rows) continue;
+    SCOPED_TRACE(reference.name);
+    ++compared;
     const Posterior sites = infer(model, Kl{.covariance = "full"});
     EXPECT_NEAR(sites.log_evidence().value, reference.bound, reference.error + 1e-9);
-    const Posterior q = infer(model, Kl{.covariance = "full", .solver = GetParam()});
+    const Posterior q = infer(model, Kl{.covariance = "full", .solver = solver});
     EXPECT_TRUE(q.report().converged()) << q.report().brief();
     EXPECT_NEAR(q.log_evidence().value, sites.log_evidence().value, 1e-7);
     const Marginals& a = q.latent();
@@ -56,15 +57,20 @@ TEST_P(KlReferences, EverySolverMeetsTheSiteForm) {
     EXPECT_LT((a.mean - b.mean).lpNorm<Eigen::Infinity>(), 1e-5 * scale);
     EXPECT_LT((a.variance - b.variance).cwiseQuotient(b.variance).lpNorm<Eigen::Infinity>(), 1e-5);
   }
+  EXPECT_GE(compared, 4);
 }
 
-INSTANTIATE_TEST_SUITE_P(Solvers, KlReferences,
-                         testing::Values(KlSolver::decoupled, KlSolver::dual, KlSolver::alpha_lambda,
-                                         KlSolver::cholesky),
-                         [](const auto& info) {
-                           const char* names[] = {"Sites", "Decoupled", "Dual", "AlphaLambda", "Cholesky"};
-                           return std::string(names[static_cast<int>(info.param)]);
-                         });
+TEST(KlReferences, DecoupledMeetsTheSiteForm) { expect_site_form(KlSolver::decoupled); }
+
+TEST(KlReferences, DualMeetsTheSiteForm) {
+  expect_site_form(KlSolver::dual, {"poisson", "exponential", "gamma", "weibull"});
+}
+
+// Smooth logistic and probit processes, whose V o V is far from its diagonal, once came to no end.
+TEST(KlReferences, AlphaLambdaMeetsTheSiteForm) { expect_site_form(KlSolver::alpha_lambda); }
+
+// D(D + 3)/2 variables: 90 rows take seconds.
+TEST(KlReferences, CholeskyMeetsTheSiteForm) { expect_site_form(KlSolver::cholesky, {}, 50); }
 
 }  // namespace
 }  // namespace gaussmith
