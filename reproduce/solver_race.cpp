@@ -74,6 +74,8 @@ Course follow(const gs::Model& model, const Solver& solver, const Settings& sett
     return cut || std::abs(rise) < settings.changes ? gs::Next::accept : gs::Next::proceed;
   };
   const gs::Posterior q = gs::infer(model, options, {.threads = 1, .progress = watch});
+  // On the way gaps would cost more than steps; the end has one.
+  course.points.back().gap = q.report().duality_gap.value_or(NAN);
   course.end = cut ? "cut off" : q.report().status == gs::Status::stopped ? "changes" : q.report().message;
   return course;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks that take too long for the tests: signals at random moments, every limit of memory, ill-conditioned models, duality
-# gaps. Usage: scripts/long_checks.sh [SECTION ...], of signals, memory, rounding, gaps and kills; default: all. Wants a release build in
+# Checks that take too long for the tests: signals at random moments, every limit of memory, ill-conditioned models.
+# Usage: scripts/long_checks.sh [SECTION ...], of signals, memory, rounding and kills; default: all. Wants a release build in
 # build/ with its tests.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -21,21 +21,16 @@ rounding() {
   GAUSSMITH_SEEDS="${GAUSSMITH_SEEDS:-500}" build/bin/test_hard --gtest_filter='*Rounding*'
 }
 
-# The optimum between bound and bound + gap at every step of 200 mixed models.
-gaps() {
-  GAUSSMITH_SEEDS="${GAUSSMITH_SEEDS:-200}" build/bin/test_engines --gtest_filter='DualityGap.HoldsTheOptimumAtEveryStep'
-}
-
 # A design of measurements killed at 50 moments: the same selections, the same curve.
 kills() {
   GAUSSMITH_KILLS="${GAUSSMITH_KILLS:-50}" python3 -B tests/cli/test_design_measure.py Measure.test_killed_it_goes_on_and_ends_the_same
 }
 
-for section in "${@:-signals memory rounding gaps kills}"; do
+for section in "${@:-signals memory rounding kills}"; do
   for name in $section; do
     case "$name" in
-      signals | memory | rounding | gaps | kills) echo "== $name" && "$name" ;;
-      *) echo "unknown section $name; there are signals, memory, rounding, gaps and kills" >&2 && exit 1 ;;
+      signals | memory | rounding | kills) echo "== $name" && "$name" ;;
+      *) echo "unknown section $name; there are signals, memory, rounding and kills" >&2 && exit 1 ;;
     esac
   done
 done

@@ -457,6 +457,7 @@ std::string to_text(const Prepared& prepared, const Fitted& fitted, const FitArg
   summary.posterior = &fitted.posterior();
   summary.learning = fitted.learning();
   summary.integration = fitted.integration();
+  summary.data_rows = prepared.data_rows;
   summary.one_likelihood = prepared.data_rows > 0 || fitted.posterior().model().sites.size() == 1;
   summary.training = training_scores(fitted, prepared.data_rows, goal);
   summary.seconds = fitted.seconds;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 namespace gaussmith::app {
 
@@ -18,6 +19,7 @@ constexpr std::size_t most_parameters = 40;
 constexpr std::size_t most_names = 8;
 constexpr std::size_t most_levels = 6;
 constexpr std::size_t most_classes = 10;
+constexpr std::size_t most_scales = 5;
 
 std::string method_in_words(const Method& method) {
   std::string text(name_of(method));
@@ -468,6 +470,37 @@ std::string card_lines(const TrustCard& card, const Posterior& posterior) {
   return out;
 }
 
+/// Rows of vmf that their noise discounts most. A small precision of a class or a count says only that it is clear.
+std::string scale_line(const Posterior& posterior, Index data_rows) {
+  if (!posterior.scales()) {
+    return {};
+  }
+  const Vector& precision = posterior.scales()->mean_precision;
+  const Index rows = data_rows > 0 ? data_rows : precision.size();
+  std::vector<Index> order;
+  order.reserve(static_cast<std::size_t>(rows));
+  Index row = 0;
+  for (const Sites& block : posterior.model().sites) {
+    for (Index i = 0; i < block->size(); ++i, ++row) {
+      if (block->traits().response == ResponseKind::real && row < rows && std::isfinite(precision(row))) {
+        order.push_back(row);
+      }
+    }
+  }
+  const std::size_t shown = std::min(most_scales, order.size());
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown), order.end(),
+                    [&](Index a, Index b) { return std::pair(precision(a), a) < std::pair(precision(b), b); });
+  std::string text;
+  for (std::size_t i = 0; i < shown; ++i) {
+    text += fmt::format("{}row {} ({:.3g})", i == 0 ? "" : ", ", order[i], precision(order[i]));
+  }
+  std::string out;
+  if (shown > 0) {
+    line(out, "Scales", "rows believed with the smallest precisions: " + text);
+  }
+  return out;
+}
+
 std::string marginal_lines(const MarginalContent& marginals) {
   std::string out;
   constexpr std::size_t most = 12;
@@ -542,6 +575,9 @@ std::string summarise(const FitSummary& summary) {
   }
   if (summary.marginals != nullptr) {
     out += marginal_lines(*summary.marginals);
+  }
+  if (report.status != Status::numerical_failure) {
+    out += scale_line(posterior, summary.data_rows);
   }
   out += path_lines(report.notes);
   if (report.negative_precisions > 0) {

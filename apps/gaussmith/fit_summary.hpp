@@ -30,6 +30,7 @@ struct FitSummary {
   std::optional<Vector> leave_one_out;  ///< Log predictive density of each row given the others, where asked for.
   const TrustCard* card = nullptr;
   const MarginalContent* marginals = nullptr;
+  Index data_rows = 0;  ///< Before those of the prior; 0: all.
   double seconds = 0.0;
   std::string saved;                  ///< Where the model was saved; empty: nowhere.
   std::string new_table = "new.csv";  ///< A table the model could predict, for the hint at the end.

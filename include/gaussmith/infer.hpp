@@ -145,11 +145,13 @@ struct Vmf {
   int starts = 4;  ///< Starts for sites that are not log-concave; the best bound is kept.
 };
 
-/// The posterior of the scales of Student-t and Cauchy rows under vmf, phi_n ~ inverse-gamma(shape, rate), where
-/// y_n ~ N(eta_n, phi_n) given phi_n. NaN in other rows.
+/// The posterior of the scales of mixture rows under vmf: phi_n ~ inverse-gamma(shape, rate) of Student-t and Cauchy
+/// rows, where y_n ~ N(eta_n, phi_n) given phi_n; NaN in others.
 struct MixtureScales {
   Vector shape, rate;
-  Vector mean_precision;  ///< E[1/phi] = shape/rate, the precision of the row's site: small for outliers.
+  /// E[1/phi], the precision of one copy of the row: small for outliers. Of Laplace rows too, and of logistic ones the
+  /// mean of their Polya-Gamma precision. NaN in gaussian and probit rows.
+  Vector mean_precision;
 };
 
 /// Importance sampling from multivariate t's around a Gaussian fit (docs/engines/sampling.md): the evidence and every
@@ -276,7 +278,7 @@ class Posterior {
   /// approximations. Under a constrained covariance the site is divided out of the row's marginal, which is coarser.
   /// O(N).
   [[nodiscard]] LeaveOneOut leave_one_out() const;
-  /// Of vmf where some rows are Student-t or Cauchy; else empty.
+  /// Of vmf where some rows are mixtures; else empty.
   [[nodiscard]] const std::optional<MixtureScales>& scales() const;
 
   /// d log evidence / d log(parameter) for every learnable parameter, at the optimum of the method's own variables.

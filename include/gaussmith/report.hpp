@@ -78,6 +78,7 @@ struct Run {
   bool substitutes = true;  ///< A method may fall back on a milder one (EP on a lower power) rather than fail.
   std::function<Next(const Iteration&)> progress = {};  ///< Called on the caller's thread after each iteration.
   const Posterior* warm_start = nullptr;                ///< Start from this result of a model with the same rows.
+  bool every_gap = false;  ///< kl: a duality gap at every step, for `progress` and the history; else only at the end.
 };
 
 /// The share of one row in a duality gap.

@@ -56,6 +56,7 @@ Run plain_run(const Running& running) {
   run.seed = running.seed;
   run.form = running.form;
   run.substitutes = running.substitutes;
+  run.every_gap = !running.progress.is_none();
   return run;
 }
 

@@ -27,6 +27,8 @@ constexpr double most_shrinking = 0.5;
 constexpr double first_shrinking = 1e-12;
 constexpr double growth_of_shrinking = 30.0;
 constexpr std::size_t most_rows = 5;
+/// What second derivatives foretell may be too much by this where rows are far from the optimum.
+constexpr double far_beyond = 10.0;
 
 /// sum over rows of f + f* - alpha m - lambda s^2 at one point.
 class Terms {
@@ -82,6 +84,13 @@ class Terms {
     return Vector::Constant(alpha_.size(), infinity);
   }
 
+  /// About what the terms add up to, without a search: where the gap is small this is what it is.
+  [[nodiscard]] double foretold() const {
+    double sum = 0.0;
+    for (Index n = 0; n < alpha_.size(); ++n) sum += quadratic(n, point_.precision(n) * deviation_(n)).term;
+    return sum;
+  }
+
  private:
   struct Slopes {
     Vector deviation, by_mean, by_deviation;
@@ -119,7 +128,11 @@ class Terms {
     std::vector<char> far(static_cast<std::size_t>(rows), 0);
     bool any = false;
     for (Index n = 0; n < rows; ++n) {
-      if (near(n, growth(n), terms(n))) continue;
+      const Quadratic here = quadratic(n, growth(n));
+      if (here.distance <= near_by) {
+        terms(n) = here.term;
+        continue;
+      }
       // Beyond its domain f* is infinite, which a search would take long to say.
       if (growth(n) > limits()(n)) {
         terms(n) = infinity;
@@ -142,22 +155,23 @@ class Terms {
     return limits_;
   }
 
-  /// Half the squared mismatch (alpha - f_m, growth - f_s) in the metric of f'', where the conjugate is attained near.
-  [[nodiscard]] bool near(Index n, double growth, double& term) const {
+  /// Half the squared mismatch (alpha - f_m, growth - f_s) in the metric of f'', and how many deviations away the
+  /// conjugate is attained by it; infinitely many where f'' is singular.
+  struct Quadratic {
+    double term = 0.0, distance = infinity;
+  };
+  [[nodiscard]] Quadratic quadratic(Index n, double growth) const {
     const double x = alpha_(n) - by_mean_(n);
     const double y = growth - by_deviation_(n);
-    term = 0.0;
-    if (x == 0.0 && y == 0.0) return true;
+    if (x == 0.0 && y == 0.0) return {0.0, 0.0};
     const double a = bend_mean_(n);
     const double b = bend_mixed_(n);
     const double c = bend_deviation_(n);
     const double det = a * c - b * b;
-    if (!(a > 0.0 && c > 0.0 && det > least_determinant * a * c)) return false;
+    if (!(a > 0.0 && c > 0.0 && det > least_determinant * a * c)) return {};
     const double dm = (c * x - b * y) / det;
     const double ds = (a * y - b * x) / det;
-    if (!(std::max(std::abs(dm), std::abs(ds)) <= near_by * deviation_(n))) return false;
-    term = std::max(0.0, 0.5 * (x * dm + y * ds));
-    return true;
+    return {std::max(0.0, 0.5 * (x * dm + y * ds)), std::max(std::abs(dm), std::abs(ds)) / deviation_(n)};
   }
 
   void add_far(const std::vector<char>& far, const Vector& growth, Vector& terms) {
@@ -181,7 +195,7 @@ class Terms {
 
 }  // namespace
 
-DualityGap duality_gap(const GaussianCore& core, const SiteRows& sites, const KlPoint& point) {
+DualityGap duality_gap(const GaussianCore& core, const SiteRows& sites, const KlPoint& point, double most) {
   if (!(point.precision.array() >= 0.0).all() || !std::isfinite(point.bound)) return {};
   // The dual of Newton's next mean, d + T (eta - eta'), is that of a mean whatever T the core is at. So the term of the
   // mean is small where its residual is, and without a Gaussian factor H'alpha = 0 holds by itself.
@@ -192,7 +206,9 @@ DualityGap duality_gap(const GaussianCore& core, const SiteRows& sites, const Kl
   const LatentPoint arrow{next.coordinates - now.coordinates, next.eta - now.eta + core.prior_mean()};
   const double moved = 0.5 * std::max(0.0, core.inner(arrow, arrow));
   DualityGap out;
-  out.rows = Terms(core, sites, point, alpha).rows();
+  Terms terms(core, sites, point, alpha);
+  if (terms.foretold() + moved > far_beyond * most) return out;
+  out.rows = terms.rows();
   out.value = out.rows.sum() + moved;
   if (!std::isfinite(out.value)) out.value = infinity;
   return out;

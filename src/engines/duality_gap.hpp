@@ -20,8 +20,11 @@ struct DualityGap {
 ///   U - bound = sum [f_n + f_n*(alpha_n, rho_n) - alpha_n m_n - lambda_n s_n^2] + 1/2 |u - u(alpha)|^2 >= 0,
 /// where U is above the bound of every Gaussian. The core is at precisions of which Newton's step for the mean can be
 /// taken. Where rho is outside the domain of f* a smaller lambda is used and what this may change is added. All sites
-/// are log-concave. Costs one solve, and one pass over the sites where the point is near the optimum.
-[[nodiscard]] DualityGap duality_gap(const GaussianCore& core, const SiteRows& sites, const KlPoint& point);
+/// are log-concave. Costs one solve, and one pass over the sites where the point is near the optimum. Elsewhere
+/// conjugates are sought by many, which is saved where second derivatives foretell a gap far beyond `most`: then there
+/// is none.
+[[nodiscard]] DualityGap duality_gap(const GaussianCore& core, const SiteRows& sites, const KlPoint& point,
+                                     double most = std::numeric_limits<double>::infinity());
 
 /// The rows with the largest shares of a gap, largest first, no more than a handful.
 [[nodiscard]] std::vector<RowGap> worst_rows(const Vector& rows);

@@ -41,6 +41,19 @@ void check_inducing(const Model& model, const Method& method) {
         fmt::format("prior.inducing: {} knows no inducing variables; use kl, or leave them out", name_of(method)));
 }
 
+/// Sites of other rows would start nothing, or start it at random.
+void check_warm_start(const Model& model, const Posterior* warm) {
+  if (warm == nullptr) return;
+  const SiteApproximation& sites = warm->site_approximation();
+  if (sites.rows() != model.rows())
+    throw InvalidOption(fmt::format("warm_start: it has {} rows, the model {}; give a result of as many rows, or none",
+                                    sites.rows(), model.rows()));
+  if (sites.width != model.latents.count)
+    throw InvalidOption(
+        fmt::format("warm_start: it has {} latents a row, the model {}; give a result of as many, or none", sites.width,
+                    model.latents.count));
+}
+
 }  // namespace
 
 void check_method(const Model& model, const Method& method) {
@@ -60,6 +73,7 @@ Posterior infer_valid(const Model& model, const Method& method, const Run& run) 
   const auto start = std::chrono::steady_clock::now();
   if (run.threads < 0) throw InvalidOption(fmt::format("threads must be 0 (all) or more, found {}", run.threads));
   check_method(model, method);
+  check_warm_start(model, run.warm_start);
   const BlasThreads blas(resolve_threads(run.threads));
   auto state = fit_accurately(model, method, run, blas.threads());
   const Vector strength = diagonals(state->sites.precision, state->sites.width);

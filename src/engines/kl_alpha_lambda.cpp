@@ -17,6 +17,9 @@ namespace {
 
 /// Differences of de/dv are over this share of the variance.
 constexpr double variance_step = 1e-4;
+/// Of the diagonal: W is singular to rounding where rows are close to one another.
+constexpr double ridge = 1e-10;
+constexpr double least_curvature = 1e-200;
 
 class AlphaLambda {
  public:
@@ -53,26 +56,35 @@ class AlphaLambda {
     gradient.resize(rank_ + rows_);
     gradient.head(rank_) = u;
     add_times(g_, -d_mean, gradient.head(rank_));
-    const Vector mismatch = d_variance_ + 0.5 * precision_;
-    for (Index n = 0; n < rows_; ++n) gradient(rank_ + n) = precision_(n) * v.col(n).cwiseAbs2().dot(mismatch);
-    slope_ = gradient.tail(rows_);
+    squares_ = v.cwiseAbs2();
+    slope_ = precision_.cwiseProduct(squares_ * (d_variance_ + 0.5 * precision_));
+    gradient.tail(rows_) = slope_;
     return -(value.sum() - 0.5 * u.squaredNorm() - half_log_determinant(factor_) + 0.5 * precision_.dot(variance_));
   }
 
-  /// About the inverse of the second derivative: (I + G'LG)^-1 in u, and of lambda^2 (V o V)(½ - e_vv V o V) the
-  /// diagonal in log lambda. The slope added to it keeps first steps of log lambda within one.
+  /// About the inverse of the second derivative: (I + G'LG)^-1 in u, and with W = V o V, L (W/2 - W diag(e_vv) W) L in
+  /// log lambda, without the positive e_vv where these leave it indefinite, as far from the optimum they may. W of a
+  /// smooth process is so far from its diagonal that L-BFGS on the diagonal alone comes to no end. The slopes added
+  /// keep first steps of log lambda within one.
   [[nodiscard]] Vector inverse_times(const Vector& g) const {
     Vector moved;
     sites_.expectation(eta_, (1.0 + variance_step) * variance_, nullptr, nullptr, &moved);
-    const Eigen::ArrayXd bend =
-        ((d_variance_ - moved).array() / (variance_step * variance_.array())).max(0.0) * variance_.array().square();
-    const Eigen::ArrayXd scale = precision_.array() * variance_.array();
-    Vector out(rank_ + rows_);
+    const Vector bend = (moved - d_variance_).cwiseQuotient(variance_step * variance_);
     Vector mean = g.head(rank_);
     solve_lower(factor_, mean);
     solve_lower_transposed(factor_, mean);
-    out.head(rank_) = mean;
-    out.tail(rows_) = g.tail(rows_).array() / (scale.square() * (0.5 + bend) + slope_.array().abs()).max(1e-200);
+    Vector logarithm = g.tail(rows_);
+    const auto bent = [&](double sign) -> Matrix {
+      return (sign * bend).cwiseMax(0.0).cwiseSqrt().asDiagonal() * squares_;
+    };
+    Matrix convex = 0.5 * squares_;
+    add_gram(1.0, bent(-1.0), 1.0, convex);
+    Matrix second = convex;
+    add_gram(-1.0, bent(1.0), 1.0, second);
+    if (!solve_scaled(second, logarithm) && !solve_scaled(convex, logarithm))
+      logarithm = logarithm.cwiseQuotient(curvature_of(convex));
+    Vector out(rank_ + rows_);
+    out << mean, logarithm;
     return out;
   }
 
@@ -80,11 +92,27 @@ class AlphaLambda {
   [[nodiscard]] const Vector& d_variance() const { return d_variance_; }
 
  private:
+  /// The diagonal of L second L, with the slopes.
+  [[nodiscard]] Vector curvature_of(const Matrix& second) const {
+    return ((1.0 + ridge) * second.diagonal().cwiseProduct(precision_.cwiseAbs2()).cwiseMax(0.0) + slope_.cwiseAbs())
+        .cwiseMax(least_curvature);
+  }
+
+  /// x := (L second L + slopes)^-1 x, of which the lower triangle is read; false where it is not positive definite.
+  [[nodiscard]] bool solve_scaled(const Matrix& second, Vector& x) const {
+    Matrix scaled = precision_.asDiagonal() * second * precision_.asDiagonal();
+    scaled.diagonal() = curvature_of(second);
+    if (!cholesky(scaled)) return false;
+    solve_lower(scaled, x);
+    solve_lower_transposed(scaled, x);
+    return true;
+  }
+
   const SiteRows& sites_;
   Vector prior_mean_;
   Matrix g_;  // G', rank x N.
   Index rank_, rows_;
-  Matrix factor_;
+  Matrix factor_, squares_;
   Vector precision_, variance_, eta_, d_variance_, slope_;
 };
 

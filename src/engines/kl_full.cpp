@@ -59,7 +59,7 @@ class KlAscent {
         options_(options),
         report_(report),
         progress_(run.progress, &report.history),
-        watched_(run.progress != nullptr),
+        every_gap_(run.every_gap),
         anderson_(memory),
         prior_(core.prior_variances()),
         cheap_(core.factorises_cheaply()) {}
@@ -136,20 +136,23 @@ class KlAscent {
   /// Records the point; false when the search is over.
   bool proceed() {
     report_.residual = now_.residual;
-    const bool wanted = watched_ || stalled_ || may_end_by_gap() || now_.residual <= options_.tolerance ||
-                        report_.iterations >= options_.max_iterations;
-    if (options_.gap && wanted) {
-      // Where nothing was accepted the core is elsewhere.
-      if (stalled_) core_.restore({now_.precision, Vector::Zero(core_.rows())});
-      report_.duality_gap = gap_.add(core_, sites_, now_);
-    }
+    const bool wanted =
+        every_gap_ || stalled_ || now_.residual <= options_.tolerance || report_.iterations >= options_.max_iterations;
+    if (wanted)
+      certify();
+    else if (may_end_by_gap())
+      certify(*options_.gap_goal);
     const Next next = progress_.tell({report_.iterations, now_.bound, now_.residual, kind_, report_.duality_gap});
     const bool near_enough = options_.gap_goal && report_.duality_gap && *report_.duality_gap <= *options_.gap_goal;
     if (near_enough || now_.residual <= options_.tolerance) {
       report_.local_optimum = !sites_.all(&SiteTraits::log_concave);
       return finish(Status::converged, how());
     }
-    if (next == Next::accept) return finish(Status::stopped, "stopped by the caller before the bound's optimum");
+    if (next == Next::accept) {
+      if (!wanted) certify();
+      report_.history.back().duality_gap = report_.duality_gap;
+      return finish(Status::stopped, "stopped by the caller before the bound's optimum");
+    }
     if (stalled_) return finish(Status::stalled, "no step increases the bound any more in double precision");
     if (report_.iterations >= options_.max_iterations)
       return finish(Status::iteration_limit,
@@ -160,6 +163,13 @@ class KlAscent {
                                       "grow without end (are the classes separable?)",
                                       options_.max_iterations));
     return true;
+  }
+
+  void certify(double most = std::numeric_limits<double>::infinity()) {
+    if (!options_.gap) return;
+    // Where nothing was accepted the core is elsewhere.
+    if (stalled_) core_.restore({now_.precision, Vector::Zero(core_.rows())});
+    report_.duality_gap = gap_.add(core_, sites_, now_, most);
   }
 
   /// Far from the optimum rows that are wide beside their site attain their conjugates far away, and a gap costs more
@@ -269,7 +279,7 @@ class KlAscent {
   const ClimbOptions& options_;
   Report& report_;
   Progress progress_;
-  bool watched_;  // Whether somebody sees the steps as they are made.
+  bool every_gap_;
   AndersonMixing anderson_;
   Vector prior_;
   bool cheap_;  // Whether the mean is climbed by factorising.
@@ -285,8 +295,9 @@ class KlAscent {
 
 }  // namespace
 
-std::optional<double> GapRecord::add(const GaussianCore& core, const SiteRows& sites, const KlPoint& point) {
-  DualityGap here = duality_gap(core, sites, point);
+std::optional<double> GapRecord::add(const GaussianCore& core, const SiteRows& sites, const KlPoint& point,
+                                     double most) {
+  DualityGap here = duality_gap(core, sites, point, most);
   if (std::isfinite(here.value)) {
     upper_ = std::min(upper_.value_or(here.value + point.bound), here.value + point.bound);
     rows_ = std::move(here.rows);

@@ -5,6 +5,7 @@
 #include "engines/mean_ascent.hpp"
 #include "gaussmith/infer.hpp"
 
+#include <limits>
 #include <optional>
 
 namespace gaussmith {
@@ -53,7 +54,9 @@ struct ClimbOptions {
 class GapRecord {
  public:
   /// The gap of a point, or what earlier points leave of it, whichever is less; empty where there is none yet.
-  [[nodiscard]] std::optional<double> add(const GaussianCore& core, const SiteRows& sites, const KlPoint& point);
+  /// That of a point which is likely to be far beyond `most` may be left out.
+  [[nodiscard]] std::optional<double> add(const GaussianCore& core, const SiteRows& sites, const KlPoint& point,
+                                          double most = std::numeric_limits<double>::infinity());
   /// The rows' shares in the last gap that a point gave.
   [[nodiscard]] const Vector& rows() const { return rows_; }
 

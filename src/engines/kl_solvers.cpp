@@ -76,9 +76,6 @@ void check_kl_solver(const Kl& options, const Model& model, const Run& run) {
   if (run.form != CoreForm::automatic && run.form != form)
     refuse(fmt::format("it works in the {} form of the core, and another is asked for",
                        form == CoreForm::precision ? "precision" : "covariance"));
-  if (run.warm_start != nullptr && run.warm_start->site_approximation().rows() != model.rows())
-    refuse(fmt::format("the warm start has {} rows, the model {}", run.warm_start->site_approximation().rows(),
-                       model.rows()));
   check_sites(options.solver, model);
 }
 

@@ -57,33 +57,39 @@ double value_at(const SiteParameter& parameter, Index row) {
   return parameter.values(parameter.values.size() == 1 ? 0 : row);
 }
 
-/// q(phi_n) = inverse-gamma((nu + 1)/2, (nu scale^2 + xi_n^2)/2) of rows y = N(eta, phi), phi ~ inverse-gamma(nu/2,
-/// nu scale^2/2), xi^2 = (m - y)^2 + v. Empty where no row is of this kind.
+/// E[1/phi_n] of mixture rows, the precision of the best tangent. Of rows y = N(eta, phi), phi ~ inverse-gamma(nu/2,
+/// nu scale^2/2), also q(phi_n) = inverse-gamma((nu + 1)/2, (nu scale^2 + xi_n^2)/2), xi^2 = (m - y)^2 + v. Empty where
+/// no row is a mixture.
 std::optional<MixtureScales> scales_of(const Model& model, const Marginals& latent) {
   const Vector none = Vector::Constant(model.rows(), std::numeric_limits<double>::quiet_NaN());
   MixtureScales out{none, none, none};
   bool any = false;
   Index first = 0;
   for (const Sites& block : model.sites) {
+    const Index begin = first;
+    first += block->size();
+    const SiteTraits& traits = block->traits();
+    if (traits.gaussian || !is_mixture(*block)) continue;
+    any = true;
+    Vector slope(block->size());
+    const auto at = static_cast<std::size_t>(begin);
+    tangent_expectation(*block, 0, view(latent.mean).subspan(at, view(slope).size()),
+                        view(latent.variance).subspan(at, view(slope).size()), {{}, {}, view(slope)});
+    out.mean_precision.segment(begin, block->size()) = -2.0 * slope;
+    if (traits.log_concave) continue;
     const SiteParameter* nu = nullptr;
     const SiteParameter* scale = nullptr;
     for (const SiteParameter& parameter : block->parameters()) {
       if (parameter.name == "nu") nu = &parameter;
       if (parameter.name == "scale") scale = &parameter;
     }
-    const SiteTraits& traits = block->traits();
-    if (scale != nullptr && traits.super_gaussian && !traits.log_concave) {
-      any = true;
-      for (Index i = 0; i < block->size(); ++i) {
-        const double freedom = nu != nullptr ? value_at(*nu, i) : 1.0;
-        const double sigma = value_at(*scale, i);
-        const double off = latent.mean(first + i) - block->responses()(i);
-        out.shape(first + i) = 0.5 * (freedom + 1.0);
-        out.rate(first + i) = 0.5 * (freedom * sigma * sigma + off * off + latent.variance(first + i));
-        out.mean_precision(first + i) = out.shape(first + i) / out.rate(first + i);
-      }
+    for (Index i = 0; i < block->size(); ++i) {
+      const double freedom = nu != nullptr ? value_at(*nu, i) : 1.0;
+      const double sigma = value_at(*scale, i);
+      const double off = latent.mean(begin + i) - block->responses()(i);
+      out.shape(begin + i) = 0.5 * (freedom + 1.0);
+      out.rate(begin + i) = 0.5 * (freedom * sigma * sigma + off * off + latent.variance(begin + i));
     }
-    first += block->size();
   }
   if (!any) return {};
   return out;

@@ -46,6 +46,7 @@ IntegrationTarget::IntegrationTarget(const Learned& learned, const LearnOptions&
       free_(free_parameters(initial_model(learned), options)) {
   run_.progress = {};
   run_.warm_start = nullptr;
+  run_.every_gap = false;
   run_.substitutes = false;
   lower_ = collect(free_, &FreeParameter::lower);
   upper_ = collect(free_, &FreeParameter::upper);

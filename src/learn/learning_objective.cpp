@@ -27,6 +27,7 @@ LearningObjective::LearningObjective(const Model& model, const Method& method, c
     : model_(model), asked_for_(method), method_(method), run_(run), options_(options), free_(free) {
   run_.progress = [this](const Iteration&) { return ++iterations_ > most_iterations() ? Next::accept : Next::proceed; };
   run_.warm_start = nullptr;
+  run_.every_gap = false;
   set_anchor();
 }
 

@@ -71,6 +71,7 @@ std::string better_method(const Posterior& posterior, const ImportanceEstimate* 
                        latents, weights);
   Run fit = run;
   fit.progress = {};
+  fit.every_gap = false;
   fit.warm_start = nullptr;
   DiagnoseOptions own = options;
   own.advice = false;

@@ -55,6 +55,23 @@ class MeanField(ToolTest):
         slow = self.fit(heavy, "--method", "vmf", "--set", "vmf.order=sequential", "--set", "vmf.tolerance=1e-6")
         self.assertAlmostEqual(out["log_evidence"], slow["log_evidence"], places=6)
 
+    def test_scales_of_other_rows(self):
+        """Laplace and logistic rows have a mean precision alone; the summary names the rows that are believed least."""
+        self.write("p.json", json.dumps(problem("laplace", scale=0.5)))
+        out = self.result("fit", "--problem", "p.json", "--method", "vmf")
+        self.assertEqual(out["scales"]["shape"], [None] * 12)
+        self.assertEqual(out["scales"]["rate"], [None] * 12)
+        precision = out["scales"]["mean_precision"]
+        least = min(range(12), key=lambda n: precision[n])
+        text = self.run_tool("fit", "--problem", "p.json", "--method", "vmf").stdout
+        line = next(line for line in text.splitlines() if line.startswith("Scales"))
+        self.assertIn(f"smallest precisions: row {least} ({precision[least]:.3g})", line)
+        self.assertEqual(line.count("row "), 5)
+        logit = self.fit(problem("bernoulli-logit"), "--method", "vmf")
+        self.assertTrue(all(0.0 < value <= 0.25 for value in logit["scales"]["mean_precision"]))
+        self.assertNotIn("Scales", self.run_tool("fit", "--problem", "p.json", "--method", "vmf").stdout)
+        self.assertNotIn("scales", self.fit(problem("bernoulli-probit"), "--method", "vmf"))
+
     def test_solvers(self):
         sites = self.fit(problem("bernoulli-logit"), "--method", "kl")
         for solver in ("decoupled", "alpha-lambda", "cholesky"):

@@ -307,15 +307,14 @@ TEST(KlFamily, WarmStartsReachTheColdOptimumSooner) {
   }
 }
 
-TEST(KlFamily, WarmStartsThatDoNotSuitAreLeftOut) {
+TEST(KlFamily, WarmStartsWithOtherWeightsLendTheirSitesAlone) {
   const Model model = testing::linear_model("bernoulli-logit", 12, 5, 3);
-  const Posterior other_rows = infer(testing::linear_model("bernoulli-logit", 9, 4, 3), Kl{.covariance = "diagonal"});
+  const Posterior other = infer(testing::linear_model("bernoulli-logit", 12, 4, 3), Kl{.covariance = "diagonal"});
   for (const char* family : constrained) {
     SCOPED_TRACE(family);
     const Posterior cold = infer(model, Kl{.covariance = family});
-    const Posterior warm = infer(model, Kl{.covariance = family}, {.warm_start = &other_rows});
-    EXPECT_EQ(warm.log_evidence().value, cold.log_evidence().value);
-    EXPECT_EQ(warm.report().message, cold.report().message);
+    const Posterior warm = infer(model, Kl{.covariance = family}, {.warm_start = &other});
+    EXPECT_GE(warm.log_evidence().value, cold.log_evidence().value - 1e-7);
   }
 }
 

@@ -108,6 +108,12 @@ TEST(KlSolvers, OneAndTwoThreadsHaveTheSameBits) {
     EXPECT_EQ(a.latent().variance, b.latent().variance);
     EXPECT_EQ(a.report().duality_gap, b.report().duality_gap);
   }
+  const Model counts = process_model("poisson", 60, 5);
+  const Posterior a = infer(counts, with(KlSolver::dual), {.threads = 1});
+  const Posterior b = infer(counts, with(KlSolver::dual), {.threads = 2});
+  EXPECT_EQ(a.log_evidence().value, b.log_evidence().value);
+  EXPECT_EQ(a.latent().variance, b.latent().variance);
+  EXPECT_EQ(a.report().duality_gap, b.report().duality_gap);
 }
 
 TEST(KlSolvers, PiecewiseBoundsLieBelowByNoMoreThanTheirError) {
@@ -201,8 +207,6 @@ TEST(KlSolvers, Refuse) {
   Kl negative = with(KlSolver::decoupled);
   negative.decoupled.delta = -1.0;
   EXPECT_THROW((void)infer(logit, negative), InvalidOption);
-  const Posterior other = infer(linear_model("bernoulli-logit", 11, 3, 1), Kl{});
-  EXPECT_THROW((void)infer(logit, with(KlSolver::decoupled), {.warm_start = &other}), InvalidOption);
   EXPECT_THROW((void)infer(linear_model("student-t", 12, 3, 1), with(KlSolver::alpha_lambda)), InvalidOption);
   EXPECT_THROW((void)make_method("kl", {{"decoupled.penalty", "twice"}}), InvalidOption);
   EXPECT_NO_THROW((void)make_method("kl", {{"decoupled.penalty", "printed"}, {"decoupled.delta", "2"}}));

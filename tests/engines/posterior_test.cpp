@@ -144,5 +144,34 @@ TEST(Methods, AreMadeFromNamesAndOptions) {
   for (const MethodInfo& info : method_catalogue()) EXPECT_EQ(name_of(make_method(info.name)), info.name);
 }
 
+TEST(Posterior, WarmStartsOfAnotherSizeAreRefusedByEveryMethod) {
+  const Model model = linear_model("gaussian", 12, 3, 1);
+  const Posterior shorter = infer(linear_model("gaussian", 11, 3, 1), Exact{});
+  const auto refusal = [&](const Method& method, const Posterior& start) -> std::string {
+    try {
+      (void)infer(model, method, {.warm_start = &start});
+    } catch (const InvalidOption& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  for (const MethodInfo& info : method_catalogue()) {
+    SCOPED_TRACE(info.name);
+    const std::string text = refusal(make_method(info.name), shorter);
+    EXPECT_NE(text.find("warm_start: it has 11 rows, the model 12"), std::string::npos) << text;
+  }
+  for (const char* covariance : {"full", "diagonal"})
+    EXPECT_NE(refusal(Kl{.covariance = covariance}, shorter).find("11 rows"), std::string::npos);
+  for (const KlSolver solver : {KlSolver::decoupled, KlSolver::alpha_lambda, KlSolver::cholesky})
+    EXPECT_NE(refusal(Kl{.covariance = "full", .solver = solver}, shorter).find("11 rows"), std::string::npos);
+  Model classes = linear_model("gaussian", 12, 3, 1);
+  classes.sites = {observe("multinomial-logit", Vector::LinSpaced(12, 0, 3).array().floor().min(2.0).matrix(),
+                           {{"classes", one(3)}})};
+  classes.latents.count = 3;
+  classes.offset.resize(0);
+  const std::string wide = refusal(Laplace{}, infer(classes, Laplace{}));
+  EXPECT_NE(wide.find("warm_start: it has 3 latents a row, the model 1"), std::string::npos) << wide;
+}
+
 }  // namespace
 }  // namespace gaussmith

@@ -105,6 +105,53 @@ TEST(Vb, SeparableClassesUnderAWidePriorConverge) {
   EXPECT_GT(q.latent().mean.cwiseAbs().maxCoeff(), 30.0);
 }
 
+TEST(Vb, WarmStartsEndWhereColdOnesDo) {
+  for (const char* likelihood : {"bernoulli-logit", "laplace", "negative-binomial"}) {
+    SCOPED_TRACE(likelihood);
+    const Vb method{.tolerance = 1e-10};
+    const Model model = process_model(likelihood, 30, 5);
+    Model other = model;
+    std::get<GaussianProcess>(other.prior).kernel =
+        make_kernel("se", {{"signal_sd", {2.0}}, {"lengthscale", {1.1, 1.1}}});
+    const Posterior cold = infer(model, method);
+    const Posterior start = infer(other, method);
+    const Posterior warm = infer(model, method, {.warm_start = &start});
+    ASSERT_TRUE(warm.report().converged()) << warm.report().brief();
+    EXPECT_NEAR(warm.log_evidence().value, cold.log_evidence().value, 1e-9);
+    EXPECT_LT((warm.latent().mean - cold.latent().mean).lpNorm<Eigen::Infinity>(), 1e-8);
+    EXPECT_LT((warm.latent().variance - cold.latent().variance).lpNorm<Eigen::Infinity>(), 1e-8);
+    EXPECT_LT(infer(model, method, {.warm_start = &cold}).report().iterations, cold.report().iterations);
+  }
+}
+
+TEST(Vb, LeavingOutIsNearlyFittingAnew) {
+  const Index rows = 40;
+  const Model model = linear_model("bernoulli-logit", rows, 3, 4);
+  const LeaveOneOut out = infer(model, Vb{}).leave_one_out();
+  const double all = out.log_density.sum();
+  double anew = 0.0;
+  for (Index n = 0; n < rows; ++n) {
+    Model without = model;
+    without.weights = Vector::Ones(rows);
+    without.weights(n) = 1e-12;  // Rows have to count for something.
+    const Posterior q = infer(without, Vb{});
+    // q changes by the tangents of the other rows alone, which move little.
+    EXPECT_NEAR(out.latent.mean(n), q.latent().mean(n), 0.02) << n;
+    EXPECT_NEAR(out.latent.variance(n), q.latent().variance(n), 0.02) << n;
+    const double sign = model.sites[0]->responses()(n);
+    // log E sigma(y eta) by a fine sum over the marginal.
+    double mass = 0.0;
+    double total = 0.0;
+    for (double z = -8.0; z <= 8.0; z += 0.01) {
+      const double eta = q.latent().mean(n) + z * std::sqrt(q.latent().variance(n));
+      mass += std::exp(-0.5 * z * z) / (1.0 + std::exp(-sign * eta));
+      total += std::exp(-0.5 * z * z);
+    }
+    anew += std::log(mass / total);
+  }
+  EXPECT_NEAR(all, anew, 0.002 * std::abs(anew));
+}
+
 TEST(Vb, RowsThatCountTwiceAreTwoRows) {
   Model once = process_model("student-t", 6, 4);
   Model twice = once;

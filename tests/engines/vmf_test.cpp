@@ -118,18 +118,42 @@ TEST(Vmf, MixedRows) {
   EXPECT_GE(infer(model, Kl{}).log_evidence().value, q.log_evidence().value);
   EXPECT_TRUE(std::isnan(q.scales()->shape(0)));
   EXPECT_EQ(q.scales()->shape(14), 0.5 * (3.5 + 1.0));
+  // Gaussian and probit rows have no scale to learn; logistic ones have a mean precision, tanh(xi/2) / (2 xi).
+  EXPECT_FALSE(q.scales()->mean_precision.head(14).array().isFinite().any());
+  EXPECT_FALSE(q.scales()->shape.tail(5).array().isFinite().any());
+  EXPECT_FALSE(q.scales()->rate.tail(5).array().isFinite().any());
+  for (Index n = 19; n < 24; ++n) {
+    const double xi = std::sqrt(q.latent().mean(n) * q.latent().mean(n) + q.latent().variance(n));
+    EXPECT_NEAR(q.scales()->mean_precision(n), std::tanh(0.5 * xi) / (2.0 * xi), 1e-12);
+  }
   expect_evidence_gradient(model, Vmf{.tolerance = 1e-11});
 }
 
 TEST(Vmf, OutliersHaveSmallPrecisions) {
-  Model model = process_model("student-t", 20, 5);
-  Vector y = model.sites[0]->responses();
-  y(7) += 8.0;
-  model.sites = {model.sites[0]->with(y, {})};
-  const Posterior q = infer(model, Vmf{});
-  Index least = 0;
-  q.scales()->mean_precision.minCoeff(&least);
-  EXPECT_EQ(least, 7);
+  for (const char* likelihood : {"student-t", "cauchy", "laplace"}) {
+    SCOPED_TRACE(likelihood);
+    Model model = process_model(likelihood, 20, 5);
+    Vector y = model.sites[0]->responses();
+    y(7) += 8.0;
+    model.sites = {model.sites[0]->with(y, {})};
+    const Posterior q = infer(model, Vmf{});
+    Index least = 0;
+    q.scales()->mean_precision.minCoeff(&least);
+    EXPECT_EQ(least, 7);
+  }
+}
+
+TEST(Vmf, MeanPrecisionsAreThoseOfOneCopyOfARow) {
+  // E[1/phi] = 1/(b xi) of a Laplace row: q(phi) is a generalised inverse Gaussian.
+  Model model = process_model("laplace", 20, 5);
+  model.weights = Vector::LinSpaced(20, 0.5, 3.0);
+  const Posterior q = infer(model, Vmf{.tolerance = 1e-11});
+  ASSERT_TRUE(q.scales().has_value());
+  EXPECT_FALSE(q.scales()->shape.array().isFinite().any());
+  const Vector off = q.latent().mean - model.sites[0]->responses();
+  const Vector expected = (0.6 * (off.cwiseAbs2() + q.latent().variance).cwiseSqrt()).cwiseInverse();
+  EXPECT_LT((q.scales()->mean_precision - expected).cwiseQuotient(expected).lpNorm<Eigen::Infinity>(), 1e-12);
+  EXPECT_LT((model.weights.cwiseProduct(expected) - q.site_approximation().precision).lpNorm<Eigen::Infinity>(), 1e-8);
 }
 
 TEST(Vmf, Refuses) {

@@ -32,11 +32,11 @@ Form = Literal["auto", "covariance", "precision", "sparse", "matrix-free"]
 
 
 class MixtureScales(NamedTuple):
-    """Under ``vmf`` the noise variance of a Student-t or Cauchy row is inverse-gamma(shape, rate); NaN in other rows."""
+    """Under ``vmf``: the noise variance of a Student-t or Cauchy row is inverse-gamma(shape, rate); NaN in other rows."""
 
     shape: FloatArray
     rate: FloatArray
-    mean_precision: FloatArray  #: E[1/variance]: small for outliers.
+    mean_precision: FloatArray  #: E[1/variance], of Laplace and logistic rows too: small for outliers.
 
 
 class Posterior(PosteriorBase):
@@ -162,7 +162,7 @@ class Posterior(PosteriorBase):
 
     @property
     def scales(self) -> MixtureScales | None:
-        """Of ``vmf`` with Student-t or Cauchy rows: the posterior of every row's noise variance."""
+        """Of ``vmf`` with rows that are scale mixtures: the posterior of every row's noise variance."""
         found = self._core.scales()
         return None if found is None else MixtureScales(*found)
 
