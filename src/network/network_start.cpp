@@ -216,6 +216,9 @@ void start_fitted(NetworkFit& fit, Random& random) {
   fit.output_sites.shift = curvature.cwiseProduct(at.g * w.output) + slope;
   set_output_prior(fit);
   if (problem.gaussian) set_noise_sites(fit, loss.noise());
+  // These sites stand along E[g], not along g at the point: shifts of the latter would have the output weights make up
+  // for the difference, those of units without any effect above all.
+  if (fit.begin()) fit.output_sites.shift = curvature.cwiseProduct(fit.activation_means() * w.output) + slope;
 }
 
 }  // namespace gaussmith
