@@ -23,7 +23,12 @@ namespace {
 
 /// Sites that are taken out whole may leave a row that alone sees a weight without a cavity: then the lower power.
 constexpr double power_of_networks = 0.8, power_of_linear = 1.0;
+/// Sweeps without a halved residual after which it is tried.
+constexpr int patience_of_linear = 60;
 constexpr double tolerance_of_networks = 1e-5, tolerance_of_linear = 1e-8;
+
+/// A residual that says nothing: some site has no cavity, or a moment is off by a standard deviation.
+constexpr double far_off = 1.0;
 
 /// One start and what came of it.
 struct Start {
@@ -137,11 +142,14 @@ NetworkPosterior infer(const NetworkModel& model, const NetworkEp& method, const
       start_fitted(*start.fit, random);
     }
     const auto tell = [&](const Iteration& iteration) { return progress.tell(iteration); };
-    start.run = run_network(*start.fit, options, tell);
-    if (!network && method.power == 0.0 && start.run.status == Status::iteration_limit && start.run.skipped > 0) {
-      start.lowered =
-          fmt::format("power {} left sites without a cavity (residual {:.1e} after {} sweeps); power {} instead",
-                      power_of_linear, start.run.residual, start.run.sweeps, power_of_networks);
+    NetworkRunOptions first = options;
+    const bool may_lower = !network && method.power == 0.0;
+    if (may_lower) first.patience = patience_of_linear;
+    start.run = run_network(*start.fit, first, tell);
+    if (may_lower && start.run.status == Status::iteration_limit &&
+        (start.run.skipped > 0 || start.run.sweeps < options.max_sweeps)) {
+      start.lowered = fmt::format("power {} did not settle (residual {:.1e} after {} sweeps); power {} instead",
+                                  power_of_linear, start.run.residual, start.run.sweeps, power_of_networks);
       start.fit = std::make_unique<NetworkFit>(problem, power_of_networks, run.form, threads_of_start);
       start_linear(*start.fit);
       start.run = run_network(*start.fit, options, tell);
@@ -156,13 +164,18 @@ NetworkPosterior infer(const NetworkModel& model, const NetworkEp& method, const
     parallel_blocks(static_cast<Index>(starts.size()), 1, threads,
                     [&](Index r, Index) { run_start(static_cast<std::size_t>(r), 1); });
 
-  // Starts that did not converge count only where none did.
+  // Starts that did not converge count only where none did, and of those only the ones that came near, if any did.
   const bool any =
       std::any_of(starts.begin(), starts.end(), [](const Start& s) { return s.run.status == Status::converged; });
+  const bool near = std::any_of(starts.begin(), starts.end(), [](const Start& s) { return s.run.residual < far_off; });
   std::vector<std::size_t> counting;
-  for (std::size_t r = 0; r < starts.size(); ++r)
-    if ((starts[r].run.status == Status::converged || !any) && starts[r].left_out.log_density.size() > 0)
+  counting.reserve(starts.size());
+  for (std::size_t r = 0; r < starts.size(); ++r) {
+    const NetworkRunResult& of = starts[r].run;
+    if ((any ? of.status == Status::converged : !near || of.residual < far_off) &&
+        starts[r].left_out.log_density.size() > 0)
       counting.push_back(r);
+  }
   if (counting.empty())
     throw InvalidModel(starts.front().run.sweeps == 0
                            ? "inputs or responses are too large to compute with; standardize brings them to size"
