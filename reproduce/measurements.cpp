@@ -3,12 +3,15 @@
 // R. Pohmann and B. Schoelkopf, "Optimization of k-space trajectories for compressed sensing by Bayesian experimental
 // design" (2010). Prints Markdown tables of |estimate - truth| and of paired differences.
 //
-//   reproduce_measurements signals [--runs 25] [--threads 2]
-//   reproduce_measurements images FOLDER [--side 32] [--images 4] [--to 175] [--variances lanczos:80]
-//   reproduce_measurements lines FOLDER [--side 32] [--lines 16] [--repeats 5]
+//   reproduce_measurements signals [--runs 25] [--source laplace|student-t] [--curves FILE] [--threads 2]
+//   reproduce_measurements images FOLDER [--side 32] [--images 4 | cat,clock,...] [--from 25] [--to 175] [--refit 1]
+//                                        [--variances lanczos:80] [--only vb,kl,kl refit 5,...] [--curves FILE]
+//   reproduce_measurements lines FOLDER [--side 32] [--lines 16] [--repeats 5] [--refit 1]
 //
 // `signals` is the published size. Images of 64 x 64 with --to 700 are the published ones as far as the claims go, with
-// --to 2048 to the end; lines of 64 x 64 the whole of the third.
+// --to 2048 to the end; lines of 64 x 64 the whole of the third. --curves gets every error as it comes.
+// --only names columns of the table of `images`; --refit is for those that do not say theirs. Random rows are refitted
+// where they are compared.
 
 #include "measured_modes.hpp"
 #include "pictures.hpp"
@@ -19,9 +22,11 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <numeric>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -29,15 +34,17 @@
 namespace reproduce {
 namespace {
 
-using Curve = std::vector<double>;  // Errors at the steps that are compared.
+using Curve = std::map<gs::Index, double>;  // Errors by the number of measurements.
 using Estimator = std::function<gs::Vector(const Measured&)>;
 
 constexpr double noise_variance = 0.005;
 
 struct Options {
-  std::string what, folder, output, variances = "lanczos:80";
+  std::string what, folder, source, variances = "lanczos:80";
   int runs = 25, images = 4, threads = 2, lines = 16, repeats = 5;
-  gs::Index side = 32, to = 175, first = 0;
+  gs::Index side = 32, to = 175, first = 0, refit = 1;
+  std::vector<std::string> only, names;
+  std::string curves;  // A file for every error.
 };
 
 gs::Method method_named(const std::string& name) {
@@ -71,11 +78,11 @@ void print_curves(const Curves& curves, const std::vector<std::string>& names, c
   fmt::print("\n|");
   for (std::size_t k = 0; k <= names.size(); ++k) fmt::print(" --- |");
   fmt::print("\n");
-  for (std::size_t k = 0; k < at.size(); ++k) {
-    fmt::print("| {} |", at[k]);
+  for (const gs::Index n : at) {
+    fmt::print("| {} |", n);
     for (const std::string& name : names) {
       std::vector<double> x;
-      for (const Curve& run : curves.at(name)) x.push_back(run[k]);
+      for (const Curve& run : curves.at(name)) x.push_back(run.at(n));
       const Mean mean = mean_of(x);
       fmt::print(" {:.3f} ± {:.3f} |", mean.value, mean.se);
     }
@@ -84,17 +91,39 @@ void print_curves(const Curves& curves, const std::vector<std::string>& names, c
   fmt::print("\n");
 }
 
+/// Over the measurements that both have, or at the last of them.
 void print_difference(const Curves& curves, const std::string& a, const std::string& b, bool at_the_end = false) {
+  if (curves.count(a) == 0 || curves.count(b) == 0) return;
   std::vector<double> difference;
-  const auto of = [&](const std::string& name, std::size_t run) {
-    const Curve& curve = curves.at(name)[run];
-    return at_the_end ? curve.back()
-                      : std::accumulate(curve.begin(), curve.end(), 0.0) / static_cast<double>(curve.size());
-  };
-  for (std::size_t run = 0; run < curves.at(a).size(); ++run) difference.push_back(of(a, run) - of(b, run));
+  for (std::size_t run = 0; run < curves.at(a).size(); ++run) {
+    const Curve& other = curves.at(b)[run];
+    std::vector<double> gaps;
+    for (const auto& [measurements, error] : curves.at(a)[run])
+      if (const auto same = other.find(measurements); same != other.end()) gaps.push_back(error - same->second);
+    difference.push_back(at_the_end ? gaps.back() : mean_of(gaps).value);
+  }
   const Mean mean = mean_of(difference);
   fmt::print("| {} − {} | {:+.4f} | {:.4f} |\n", a, b, mean.value, mean.se);
 }
+
+/// Every error as it comes, a line each: run, column, measurements, error.
+class CurveLog {
+ public:
+  /// Nothing is written where the name is empty.
+  explicit CurveLog(const std::string& file) {
+    if (!file.empty()) out_.open(file);
+    if (!out_) throw std::invalid_argument("--curves " + file + " cannot be written");
+  }
+  void add(const std::string& run, const std::string& column, const Curve& curve) {
+    if (!out_.is_open()) return;
+    for (const auto& [measurements, error] : curve)
+      out_ << fmt::format("{},{},{},{}\n", run, column, measurements, error);
+    out_ << std::flush;
+  }
+
+ private:
+  std::ofstream out_;
+};
 
 // --- One run
 
@@ -105,8 +134,8 @@ struct Design {
   std::uint64_t seed = 0;
 };
 
-/// Errors of the method's mean, and where an estimator is given those of it on the same rows, at the steps in `at`
-/// (measurements).
+/// Errors of the method's mean, and where an estimator is given those of it on the same rows, after as many
+/// measurements as `at` says.
 struct RunResult {
   Curve own, other;
   gs::Index iterations = 0;
@@ -120,11 +149,12 @@ RunResult run_design(const Design& design, const gs::Method& method, gs::DesignR
                             {.threads = threads, .seed = design.seed});
   gs::simulate_design(session, {design.truth, design.initial, design.steps, design.per_step}, design.seed,
                       [&](const gs::MeasurementState& state) {
-                        if (std::find(at.begin(), at.end(), state.measurements()) == at.end()) return gs::Next::proceed;
-                        out.own.push_back(state.curve.back().error);
+                        const gs::Index n = state.measurements();
+                        if (std::find(at.begin(), at.end(), n) == at.end()) return gs::Next::proceed;
+                        out.own[n] = state.curve.back().error;
                         if (estimator) {
                           const Measured measured{state.rows.transpose(), state.values, noise_variance};
-                          out.other.push_back((estimator(measured) - design.truth).norm());
+                          out.other[n] = (estimator(measured) - design.truth).norm();
                         }
                         return gs::Next::proceed;
                       });
@@ -161,7 +191,9 @@ gs::Vector drawn_signal(bool heavy, std::uint64_t seed) {
 
 void signals(const Options& options) {
   const std::vector<gs::Index> at = every(40, 110, 10);
+  CurveLog log(options.curves);
   for (const bool heavy : {false, true}) {
+    if (!options.source.empty() && options.source != (heavy ? "student-t" : "laplace")) continue;
     const gs::Vector zero = gs::Vector::Zero(signal_size);
     const gs::Model model{
         .prior = gs::NoGaussian{signal_size},
@@ -191,6 +223,10 @@ void signals(const Options& options) {
         curves[name + " random"].push_back(random.own);
         if (name == "vb") curves["MAP random"].push_back(random.other);
         unconverged += designed.unconverged + random.unconverged;
+        const std::string label = fmt::format("{} {}", heavy ? "student-t" : "laplace", run);
+        log.add(label, name, designed.own);
+        log.add(label, name + " random", random.own);
+        log.add(label, "MAP random", random.other);
       }
     }
     fmt::print("{} sources, {} runs; {} fits did not converge\n\n", heavy ? "Student-t" : "Laplace", options.runs,
@@ -259,6 +295,41 @@ gs::Vector smaller(const Picture& picture, gs::Index side) {
   return 2.0 * out.array() - 1.0;
 }
 
+/// A way to choose and to estimate.
+struct ImageColumn {
+  std::string name;
+  gs::Method method;
+  gs::DesignRule rule;
+  gs::Index refit;
+  bool with_mode;  ///< The mode on its rows is compared too.
+};
+
+/// Those of --only, or all.
+std::vector<ImageColumn> image_columns(const Options& options, gs::Index spacing) {
+  const auto eigen = gs::DesignRule::eigen;
+  const auto random = gs::DesignRule::random;
+  std::vector<ImageColumn> out = {{"vb", method_named("vb"), eigen, options.refit, false},
+                                  {"kl", method_named("kl"), eigen, options.refit, false},
+                                  {"kl greedy", method_named("kl"), gs::DesignRule::greedy, options.refit, false},
+                                  {"kl refit 5", method_named("kl"), eigen, 5, false},
+                                  {"vb random", method_named("vb"), random, spacing, false},
+                                  {"kl random", method_named("kl"), random, spacing, true}};
+  if (options.variances != "exact")
+    out.push_back({"vb " + options.variances, gs::Vb{.variances = options.variances, .tolerance = 1e-3, .starts = 1},
+                   eigen, options.refit, false});
+  if (options.only.empty()) return out;
+  for (const std::string& name : options.only)
+    if (std::none_of(out.begin(), out.end(), [&](const ImageColumn& column) { return column.name == name; })) {
+      std::string known;
+      for (const ImageColumn& column : out) known += (known.empty() ? "" : ", ") + column.name;
+      throw std::invalid_argument("--only " + name + " is not known; accepted: " + known);
+    }
+  std::erase_if(out, [&](const ImageColumn& column) {
+    return std::find(options.only.begin(), options.only.end(), column.name) == options.only.end();
+  });
+  return out;
+}
+
 void images(const Options& options) {
   const std::vector<std::string> left_out = {"brick", "grass", "gravel", "tissue", "retina"};
   std::vector<std::string> names;
@@ -267,54 +338,55 @@ void images(const Options& options) {
         std::find(left_out.begin(), left_out.end(), entry.path().stem().string()) == left_out.end())
       names.push_back(entry.path().stem().string());
   std::sort(names.begin(), names.end());
-  names.resize(std::min(names.size(), static_cast<std::size_t>(options.images)));
+  if (!options.names.empty())
+    names = options.names;
+  else
+    names.resize(std::min(names.size(), static_cast<std::size_t>(options.images)));
   const ImagePrior prior = image_prior(options.side);
   // The published proportions: 100 of 4096.
   const gs::Index initial = options.first > 0 ? options.first : 100 * options.side * options.side / 4096;
   const gs::Index steps = (options.to - initial) / 3;
-  const std::vector<gs::Index> at = every(initial, initial + 3 * steps, 3 * std::max<gs::Index>(1, steps / 10));
+  if (steps < 1) throw std::invalid_argument("--to wants at least three rows beyond the first");
+  const gs::Index spacing = std::max<gs::Index>(1, steps / 10);
+  const std::vector<gs::Index> shown_at = every(initial, initial + 3 * steps, 3 * spacing);
+  const std::vector<gs::Index> every_step = every(initial, initial + 3 * steps, 3);
   const Estimator mode = [&](const Measured& measured) {
     return laplace_mode(measured, prior.design, prior.gram, prior.scale);
   };
-  struct Line {
-    std::string name;
-    gs::Method method;
-    gs::DesignRule rule;
-    gs::Index refit;
-    bool with_mode;
-  };
-  const auto estimated = gs::Vb{.variances = options.variances, .tolerance = 1e-3, .starts = 1};
-  std::vector<Line> lines = {{"vb", method_named("vb"), gs::DesignRule::eigen, 1, false},
-                             {"kl", method_named("kl"), gs::DesignRule::eigen, 1, false},
-                             {"kl greedy", method_named("kl"), gs::DesignRule::greedy, 1, false},
-                             {"kl refit 5", method_named("kl"), gs::DesignRule::eigen, 5, false},
-                             {"vb random", method_named("vb"), gs::DesignRule::random, 5, false},
-                             {"kl random", method_named("kl"), gs::DesignRule::random, 5, true}};
-  if (options.variances != "exact")
-    lines.push_back({"vb " + options.variances, estimated, gs::DesignRule::eigen, 1, false});
+  const std::vector<ImageColumn> columns = image_columns(options, spacing);
   Curves curves;
   std::map<std::string, gs::Index> sweeps;
+  std::map<std::string, gs::Index> unconverged;
+  CurveLog log(options.curves);
   for (const std::string& name : names) {
     const Design design{
         prior.model, smaller(read_picture(options.folder + "/" + name + ".pgm"), options.side), initial, steps, 3, 0};
-    for (const Line& line : lines) {
-      const RunResult found = run_design(design, line.method, line.rule, line.refit, at, options.threads,
-                                         line.with_mode ? mode : Estimator());
-      curves[line.name].push_back(found.own);
-      if (line.with_mode) curves["MAP random"].push_back(found.other);
-      sweeps[line.name] += found.iterations;
+    for (const ImageColumn& column : columns) {
+      const bool random = column.rule == gs::DesignRule::random;
+      const RunResult found =
+          run_design(design, column.method, column.rule, column.refit, random ? shown_at : every_step, options.threads,
+                     column.with_mode ? mode : Estimator());
+      curves[column.name].push_back(found.own);
+      if (column.with_mode) curves["MAP random"].push_back(found.other);
+      sweeps[column.name] += found.iterations;
+      unconverged[column.name] += found.unconverged;
+      log.add(name, column.name, found.own);
+      log.add(name, "MAP random", found.other);
     }
     std::fprintf(stderr, "%s\n", name.c_str());
   }
   std::vector<std::string> shown;
-  for (const Line& line : lines) shown.push_back(line.name);
-  shown.emplace_back("MAP random");
+  for (const ImageColumn& column : columns) shown.push_back(column.name);
+  if (curves.count("MAP random") > 0) shown.emplace_back("MAP random");
   fmt::print("{} images of {} x {}, {} rows and 3 a step\n\n", names.size(), options.side, options.side, initial);
-  print_curves(curves, shown, at, "rows");
-  fmt::print("| factorisations |");
-  for (const Line& line : lines) fmt::print(" {} {} |", line.name, sweeps[line.name]);
+  print_curves(curves, shown, shown_at, "rows");
+  for (const auto& [what, counts] : {std::pair{"factorisations", &sweeps}, {"unconverged fits", &unconverged}}) {
+    fmt::print("{}:", what);
+    for (const ImageColumn& column : columns) fmt::print(" {} {};", column.name, counts->at(column.name));
+    fmt::print("\n");
+  }
   for (const bool at_the_end : {false, true}) {
-    fmt::print("\n\n| {} | difference | standard error |\n| --- | --- | --- |\n",
+    fmt::print("\n| {} | difference | standard error |\n| --- | --- | --- |\n",
                at_the_end ? "at the end" : "mean over the curve");
     for (const auto& [a, b] : std::vector<std::pair<std::string, std::string>>{{"kl", "vb"},
                                                                                {"kl greedy", "kl"},
@@ -322,9 +394,9 @@ void images(const Options& options) {
                                                                                {"vb", "vb random"},
                                                                                {"kl", "kl random"},
                                                                                {"vb", "MAP random"},
-                                                                               {"kl", "MAP random"}})
+                                                                               {"kl", "MAP random"},
+                                                                               {"vb " + options.variances, "vb"}})
       print_difference(curves, a, b, at_the_end);
-    if (options.variances != "exact") print_difference(curves, "vb " + options.variances, "vb", at_the_end);
   }
 }
 
@@ -396,7 +468,7 @@ void lines(const Options& options) {
   const std::vector<gs::Index> at = every(2, options.lines, 2);
   const auto follow = [&](const std::vector<gs::Index>* order) {
     gs::DesignSession session(prior.model, method_named("vb"),
-                              {.noise_variance = noise_variance, .candidates = candidates},
+                              {.noise_variance = noise_variance, .candidates = candidates, .refit = options.refit},
                               {.threads = options.threads});
     Curve curve;
     std::string chosen;
@@ -411,7 +483,7 @@ void lines(const Options& options) {
         session.observe(gs::Vector(seen(group)));
       chosen += fmt::format("{}{}", step > 0 ? " " : "", line <= side / 2 ? line : line - side);
       if (std::find(at.begin(), at.end(), step + 1) != at.end())
-        curve.push_back((session.belief().mean - truth).norm());
+        curve[step + 1] = (session.belief().mean - truth).norm();
     }
     if (order == nullptr) fmt::print("Designed lines: {}\n\n", chosen);
     return curve;
@@ -430,6 +502,13 @@ void lines(const Options& options) {
   print_curves(curves, {"designed", "low first", "variable density", "random"}, at, "lines");
 }
 
+std::vector<std::string> split_at_commas(const std::string& text) {
+  std::vector<std::string> out;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, ',');) out.push_back(part);
+  return out;
+}
+
 Options parse_options(int argc, char** argv) {
   if (argc < 2) throw std::invalid_argument("signals, images or lines is wanted");
   Options options;
@@ -444,13 +523,28 @@ Options parse_options(int argc, char** argv) {
   }
   const std::map<std::string, std::function<void(const std::string&)>> known = {
       {"--runs", [&](const std::string& v) { options.runs = std::stoi(v); }},
-      {"--images", [&](const std::string& v) { options.images = std::stoi(v); }},
+      {"--source",
+       [&](const std::string& v) {
+         if (v != "laplace" && v != "student-t")
+           throw std::invalid_argument("--source is laplace or student-t, not " + v);
+         options.source = v;
+       }},
+      {"--images",
+       [&](const std::string& v) {
+         if (v.find_first_not_of("0123456789") == std::string::npos)
+           options.images = std::stoi(v);
+         else
+           options.names = split_at_commas(v);
+       }},
+      {"--curves", [&](const std::string& v) { options.curves = v; }},
       {"--threads", [&](const std::string& v) { options.threads = std::stoi(v); }},
       {"--lines", [&](const std::string& v) { options.lines = std::stoi(v); }},
       {"--repeats", [&](const std::string& v) { options.repeats = std::stoi(v); }},
       {"--side", [&](const std::string& v) { options.side = std::stol(v); }},
       {"--from", [&](const std::string& v) { options.first = std::stol(v); }},
       {"--to", [&](const std::string& v) { options.to = std::stol(v); }},
+      {"--refit", [&](const std::string& v) { options.refit = std::stol(v); }},
+      {"--only", [&](const std::string& v) { options.only = split_at_commas(v); }},
       {"--variances", [&](const std::string& v) { options.variances = v; }}};
   for (; next < argc; next += 2) {
     const auto found = known.find(argv[next]);

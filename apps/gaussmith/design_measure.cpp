@@ -187,6 +187,13 @@ std::string point_text(const MeasurementPoint& p, char separator) {
                      p.log_evidence, p.iterations, p.seconds);
 }
 
+void check_noise_variance(double value) {
+  if (!(value >= smallest_noise_variance && value <= largest_noise_variance)) {
+    throw InvalidOption(fmt::format("--noise-variance is {}; a number from {:g} to {:g} is accepted", value,
+                                    smallest_noise_variance, largest_noise_variance));
+  }
+}
+
 /// Everything that either use starts from, read and checked.
 struct Measuring {
   Model model;
@@ -247,7 +254,7 @@ class StepFiles {
       write_picture(state, mean);
     }
     if (!arguments_->state.empty()) {
-      write_file(arguments_->state, format_measurement_state(state, identity_));
+      save_measurement_state(arguments_->state, state, identity_);
       keep_state();
     }
   }
@@ -353,6 +360,26 @@ Vector read_told(const std::string& file, const MeasurementState& state) {
   return told.col(0);
 }
 
+/// What is told would be lost with the call that cannot ask.
+void check_candidates_left(const Measuring& measuring, const MeasurementState& known, bool told, Index wanted) {
+  if (!measuring.options.candidates || measuring.options.candidates->repeats) {
+    return;
+  }
+  std::vector<Index> taken = known.taken;
+  if (told) {
+    taken.insert(taken.end(), known.pending.chosen.begin(), known.pending.chosen.end());
+  }
+  std::sort(taken.begin(), taken.end());
+  taken.erase(std::unique(taken.begin(), taken.end()), taken.end());
+  const Index left = measuring.options.candidates->count() - static_cast<Index>(taken.size());
+  if (wanted > left) {
+    throw InvalidOption(fmt::format("--ask wants {}, but {} left{}{}", plural(wanted, "candidate"),
+                                    left == 1 ? "1 is" : fmt::format("{} are", left),
+                                    told ? "; give --tell without --ask" : "",
+                                    left > 0 ? fmt::format("; {} or fewer are accepted", left) : ""));
+  }
+}
+
 std::string exchange_output(const MeasurementState& state, Index told, const std::optional<DesignBelief>& belief,
                             bool json) {
   const MeasurementProposal& pending = state.pending;
@@ -392,13 +419,17 @@ Outcome run_exchange(const MeasureArguments& arguments, const Measuring& measuri
   MeasurementState known = known_state(arguments, identity, outcome);
   const std::optional<Vector> told =
       arguments.tell.empty() ? std::nullopt : std::optional(read_told(arguments.tell, known));
+  const bool first = known.measurements() == 0 && !told && arguments.initial.value_or(0) > 0;
+  if (!arguments.ask.empty()) {
+    check_candidates_left(measuring, known, told.has_value(),
+                          first ? *arguments.initial : measuring.proposing.per_step);
+  }
   const Index unconverged = known.unconverged;
   RunControl control(common, "fit");
   DesignSession session(measuring.model, measuring.method, measuring.options, control.run(), std::move(known));
   if (told) {
     session.observe(*told);
   }
-  const bool first = session.state().measurements() == 0 && arguments.initial.value_or(0) > 0;
   if (!arguments.ask.empty()) {
     if (first) {
       session.propose_at_random(*arguments.initial);
@@ -418,34 +449,55 @@ Outcome run_exchange(const MeasureArguments& arguments, const Measuring& measuri
   if (!arguments.mean.empty()) {
     write_file(arguments.mean, mean_text(*belief));
   }
-  write_file(arguments.state, format_measurement_state(session.state(), identity));
+  save_measurement_state(arguments.state, session.state(), identity);
   keep_state();
   tell_unconverged(session.state().unconverged - unconverged, outcome);
   outcome.output = exchange_output(session.state(), told ? told->size() : 0, belief, common.json);
   return outcome;
 }
 
-// One of them would overwrite another.
-void check_files_differ(const MeasureArguments& arguments) {
-  std::vector<std::pair<std::string, std::filesystem::path>> seen;
-  const std::array<std::pair<const char*, const std::string*>, 5> files{{{"--problem", &arguments.problem},
-                                                                         {"--state", &arguments.state},
-                                                                         {"--ask", &arguments.ask},
-                                                                         {"--tell", &arguments.tell},
-                                                                         {"--mean", &arguments.mean}}};
-  for (const auto& [option, name] : files) {
-    if (name->empty()) {
+/// No file that is written stands where another is read or written, or where no file can be.
+void check_files(const MeasureArguments& arguments) {
+  const std::size_t colon = arguments.propose.find(':');
+  const std::string candidates =
+      arguments.propose.starts_with("candidates:") ? arguments.propose.substr(colon + 1) : "";
+  struct File {
+    const char* option;
+    const std::string* name;
+    bool written;
+  };
+  const std::array<File, 9> files{{{"--problem", &arguments.problem, false},
+                                   {"--truth", &arguments.truth, false},
+                                   {"--propose candidates", &candidates, false},
+                                   {"--groups", &arguments.groups, false},
+                                   {"--tell", &arguments.tell, false},
+                                   {"--state", &arguments.state, true},
+                                   {"--ask", &arguments.ask, true},
+                                   {"--curve", &arguments.curve, true},
+                                   {"--mean", &arguments.mean, true}}};
+  std::vector<std::pair<const File*, std::filesystem::path>> seen;
+  seen.reserve(files.size());
+  for (const File& file : files) {
+    if (file.name->empty()) {
       continue;
     }
     std::error_code ignored;
-    const std::filesystem::path path = std::filesystem::weakly_canonical(*name, ignored);
+    const std::filesystem::path path =
+        std::filesystem::weakly_canonical(std::filesystem::absolute(*file.name, ignored), ignored);
+    if (file.written && !std::filesystem::is_directory(path.parent_path(), ignored)) {
+      throw InvalidOption(fmt::format("{} {}: there is no folder {}; make it first", file.option, *file.name,
+                                      path.parent_path().string()));
+    }
+    if (file.written && std::filesystem::is_directory(path, ignored)) {
+      throw InvalidOption(fmt::format("{} {}: a folder; the name of a file is accepted", file.option, *file.name));
+    }
     for (const auto& [other, before] : seen) {
-      if (path == before) {
-        throw InvalidOption(
-            fmt::format("{} and {} are the same file, {}; files of their own are accepted", other, option, *name));
+      if (path == before && (file.written || other->written)) {
+        throw InvalidOption(fmt::format("{} and {} are the same file, {}; files of their own are accepted",
+                                        other->option, file.option, *file.name));
       }
     }
-    seen.emplace_back(option, path);
+    seen.emplace_back(&file, path);
   }
 }
 
@@ -456,18 +508,14 @@ Outcome run_measure(const MeasureArguments& arguments, const CommonOptions& comm
         exchange ? "--truth is for simulation, --ask and --tell are for an instrument; give one of the two"
                  : "nothing to do: give --ask and later --tell for an instrument, or --truth to simulate one");
   }
-  if (!(arguments.noise_variance > 0.0) || !std::isfinite(arguments.noise_variance)) {
-    throw InvalidOption(fmt::format("--noise-variance is {}; a positive number is accepted", arguments.noise_variance));
-  }
+  check_noise_variance(arguments.noise_variance);
   if (exchange && arguments.state.empty()) {
     throw InvalidOption("--ask and --tell need --state FILE, which holds what was measured from one call to the next");
-  }
-  if (exchange) {
-    check_files_differ(arguments);
   }
   if (exchange && (!arguments.curve.empty() || !arguments.pictures.empty() || arguments.steps)) {
     throw InvalidOption("--curve, --pictures and --steps are for simulation, with --truth");
   }
+  check_files(arguments);
   const Measuring measuring = read_measuring(arguments);
   return exchange ? run_exchange(arguments, measuring, common) : run_simulation(arguments, measuring, common);
 }

@@ -38,6 +38,10 @@ struct CandidateRows {
   [[nodiscard]] Index count() const { return groups.empty() ? rows.rows() : static_cast<Index>(groups.size()); }
 };
 
+/// Variances of noise that are accepted: what is divided by them remains a number.
+inline constexpr double smallest_noise_variance = 1e-100;
+inline constexpr double largest_noise_variance = 1e100;
+
 struct DesignOptions {
   double noise_variance = 1.0;           ///< Of a measurement.
   DesignRule rule = DesignRule::greedy;  ///< For free rows; of candidates `random` draws, and others take the best.
@@ -50,6 +54,7 @@ struct MeasurementProposal {
   Matrix rows = {};                ///< One row a measurement.
   std::vector<Index> chosen = {};  ///< Of candidates: the groups, in the order of their choice.
   double gain = 0.0;               ///< 1/2 log|I + X V X' / variance| in nats, sites held.
+  bool at_random = false;          ///< Drawn by propose_at_random(); the gain is then not computed (0).
 };
 
 /// A point of the curve of a simulation.
@@ -112,9 +117,10 @@ class DesignSession {
   [[nodiscard]] const DesignOptions& options() const;
 
   /// `count` rows, or groups of candidates, to measure next; fits first where that is due. The same until they are
-  /// measured. Throws InvalidOption where fewer candidates than that are left.
+  /// measured, or others are asked for: another count, or at random. Throws InvalidOption where fewer candidates than
+  /// that are left.
   const MeasurementProposal& propose(Index count);
-  /// The same, but drawn at random whatever the rule; its gain is not computed (0).
+  /// The same, but drawn at random whatever the rule.
   const MeasurementProposal& propose_at_random(Index count);
   /// Takes in values of the rows that were proposed.
   void observe(const Vector& values);
@@ -181,5 +187,8 @@ using MeasurementIdentity = std::vector<std::pair<std::string, std::string>>;
                                                        const MeasurementIdentity& identity);
 [[nodiscard]] MeasurementState load_measurement_state(const std::filesystem::path& path,
                                                       const MeasurementIdentity& identity);
+/// The file is replaced as a whole once it is complete. Throws MachineError.
+void save_measurement_state(const std::filesystem::path& path, const MeasurementState& state,
+                            const MeasurementIdentity& identity);
 
 }  // namespace gaussmith

@@ -37,7 +37,7 @@ class SessionHolder {
 
   void save(const std::string& path) {
     with([&](DesignSession& session) {
-      write_file(path, format_measurement_state(session.state(), identity_));
+      save_measurement_state(path, session.state(), identity_);
       return 0;
     });
   }

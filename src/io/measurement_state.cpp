@@ -1,4 +1,5 @@
 #include "gaussmith/measurement.hpp"
+#include "io/atomic_file.hpp"
 #include "io/checksum.hpp"
 #include "io/json_reading.hpp"
 #include "io/problem_file_parts.hpp"
@@ -163,6 +164,7 @@ std::string format_measurement_state(const MeasurementState& state, const Measur
   out["pending"] = {state.pending.rows.rows(), state.pending.rows.cols()};
   out["chosen"] = state.pending.chosen;
   out["gain"] = state.pending.gain;
+  out["at_random"] = state.pending.at_random;
   out["taken"] = state.taken;
   out["unconverged"] = state.unconverged;
   out["iterations"] = state.iterations;
@@ -192,7 +194,8 @@ MeasurementState parse_measurement_state(std::string_view text, std::string_view
   const nlohmann::json document = parse_json(payload.substr(0, end), file);
   const JsonNode root(document, file);
   root.expect_fields({"run", "shape", "fitted", "later", "log_evidence", "evidence_kind", "converged", "sites",
-                      "pending", "chosen", "gain", "taken", "unconverged", "iterations", "seconds", "curve"});
+                      "pending", "chosen", "gain", "at_random", "taken", "unconverged", "iterations", "seconds",
+                      "curve"});
   check_identity(root.at("run"), identity);
   const auto pair = [&](const char* field) {
     const std::vector<Index> found = indices(root.at(field));
@@ -207,6 +210,7 @@ MeasurementState parse_measurement_state(std::string_view text, std::string_view
   state.converged = root.at("converged").boolean();
   state.pending.chosen = indices(root.at("chosen"));
   state.pending.gain = root.at("gain").number();
+  state.pending.at_random = root.at("at_random").boolean();
   state.taken = indices(root.at("taken"));
   state.unconverged = root.at("unconverged").integer(0, largest_count);
   state.iterations = root.at("iterations").integer(0, largest_count);
@@ -235,6 +239,11 @@ MeasurementState parse_measurement_state(std::string_view text, std::string_view
 
 MeasurementState load_measurement_state(const std::filesystem::path& path, const MeasurementIdentity& identity) {
   return parse_measurement_state(read_sealed(measurement_format, path), path.string(), identity);
+}
+
+void save_measurement_state(const std::filesystem::path& path, const MeasurementState& state,
+                            const MeasurementIdentity& identity) {
+  write_atomically(path, format_measurement_state(state, identity));
 }
 
 }  // namespace gaussmith

@@ -5,6 +5,7 @@
 #include "engines/ep.hpp"
 #include "engines/kl.hpp"
 #include "engines/vb.hpp"
+#include "gaussmith/errors.hpp"
 #include "linalg/blas_threads.hpp"
 #include "model/prior.hpp"
 #include "model/site_rows.hpp"
@@ -14,6 +15,7 @@
 
 #include <chrono>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 namespace gaussmith {
@@ -22,6 +24,11 @@ namespace {
 
 /// Above this share of entries a stacked design is dense.
 constexpr double most_sparse = 0.3;
+
+/// Independent a priori, or without a Gaussian factor.
+bool independent_weights(const Model& model) {
+  return !has_gaussian(model.prior) || independent_variances(model.prior).has_value();
+}
 
 Vector below(const Vector& own, const Vector& later) {
   Vector out(own.size() + later.size());
@@ -106,6 +113,18 @@ MeasuredFit fit_as_rows(const Model& model, const MeasuredRows& measured, const 
           {sites.precision.head(rows), sites.shift.head(rows)}};
 }
 
+/// Whether a fit failed with `why` because its matrix could not be factorised, though it could with precisions of one
+/// and noise as large as the measured rows.
+bool scales_alone_are_wrong(const Model& model, const MeasuredRows& measured, std::string_view why, int threads) {
+  if (measured.count() == 0 || !independent_weights(model)) return false;
+  auto alike = std::make_shared<MeasuredRows>(measured);
+  alike->variance = measured.rows.colwise().squaredNorm().maxCoeff();
+  const BlasThreads blas(threads);
+  const auto core = measured_core(model, alike, threads);
+  return why.ends_with(why_not_factorised(*core)) &&
+         core->set({Vector::Ones(model.rows()), Vector::Zero(model.rows())});
+}
+
 }  // namespace
 
 std::optional<MeasuredFit> gaussian_at(const Model& model, const std::shared_ptr<const MeasuredRows>& measured,
@@ -132,8 +151,7 @@ SiteApproximation sites_near(const Model& model, const Method& method, const Mar
 }
 
 bool suits_measured_core(const Model& model, const Method& method, const Run& run) {
-  const bool independent = !has_gaussian(model.prior) || independent_variances(model.prior).has_value();
-  if (!independent || run.form != CoreForm::automatic) return false;
+  if (!independent_weights(model) || run.form != CoreForm::automatic) return false;
   return std::visit(Overloaded{[](const Kl& kl) {
                                  return (kl.covariance == "auto" || kl.covariance == "full") &&
                                         kl.solver == KlSolver::sites;
@@ -169,7 +187,17 @@ MeasuredFit fit_measured(const Model& model, const std::shared_ptr<const Measure
     earlier.emplace(state);
     warm.warm_start = &*earlier;
   }
-  return factor ? fit_as_factor(model, measured, method, warm) : fit_as_rows(model, *measured, method, warm);
+  try {
+    return factor ? fit_as_factor(model, measured, method, warm) : fit_as_rows(model, *measured, method, warm);
+  } catch (const InvalidModel& error) {
+    if (scales_alone_are_wrong(model, *measured, error.what(), resolve_threads(run.threads)))
+      throw InvalidOption(
+          fmt::format("the noise variance {} is too small beside the spread of the weights, in double precision: what "
+                      "sites and measurements say of a weight differs by more than its digits; a larger one is "
+                      "accepted",
+                      measured->variance));
+    throw;
+  }
 }
 
 }  // namespace gaussmith

@@ -96,9 +96,11 @@ class DesignSession::Session {
 
   const MeasurementProposal& propose(Index count, bool at_random) {
     check_count(count);
-    if (state_.pending.rows.rows() > 0 && pending_count() == count) return state_.pending;
+    const MeasurementProposal& open = state_.pending;
+    if (open.rows.rows() > 0 && pending_count() == count && open.at_random == at_random) return open;
     const BlasThreads blas(run_.threads);
     MeasurementProposal next = options_.candidates ? from_candidates(count, at_random) : free_rows(count, at_random);
+    next.at_random = at_random;
     if (!at_random) next.gain = gaussian().gain(next.rows.transpose(), options_.noise_variance);
     state_.pending = std::move(next);
     return state_.pending;

@@ -55,8 +55,9 @@ void check_candidates(const CandidateRows& candidates, Index dimension) {
 }
 
 void check_design(const Model& model, const Method& method, const DesignOptions& options) {
-  if (!(options.noise_variance > 0.0) || !std::isfinite(options.noise_variance))
-    throw InvalidOption(fmt::format("the noise variance is {}; a positive number is accepted", options.noise_variance));
+  if (!(options.noise_variance >= smallest_noise_variance && options.noise_variance <= largest_noise_variance))
+    throw InvalidOption(fmt::format("the noise variance is {}; a number from {:g} to {:g} is accepted",
+                                    options.noise_variance, smallest_noise_variance, largest_noise_variance));
   if (options.refit < 1) throw InvalidOption(fmt::format("refit is {}; 1 or more is accepted", options.refit));
   if (model.latents.count > 1 || inducing_of(model) != nullptr)
     throw InvalidModel("measurements are of weights with one latent a row, without inducing variables");

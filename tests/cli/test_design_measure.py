@@ -58,7 +58,8 @@ def decode_png(content):
     assert (depth, colour) == (8, 0)
     lines = zlib.decompress(packed)
     assert len(lines) == height * (width + 1)
-    return [list(lines[i * (width + 1) + 1:(i + 1) * (width + 1)]) for i in range(height) if lines[i * (width + 1)] == 0]
+    assert not any(lines[::width + 1]), "a line with a filter"
+    return [list(lines[i * (width + 1) + 1:(i + 1) * (width + 1)]) for i in range(height)]
 
 
 class Measure(ToolTest):
@@ -127,10 +128,52 @@ class Measure(ToolTest):
         for rows in asked:
             for row in rows:
                 self.assertAlmostEqual(math.hypot(*row), 1.0, places=12)
-        # Asked again, it says the same.
+        # Asked again in the same way, it says the same.
         before = self.read("rows.csv")
         self.succeed(*self.RUN, "--state", "run.state", "--propose", "greedy:2", "--refit", "2", "--ask", "rows.csv")
         self.assertEqual(self.read("rows.csv"), before)
+
+    def test_rows_drawn_for_a_start_are_not_those_of_the_rule(self):
+        ask = (*self.RUN, "--state", "run.state", "--propose", "greedy:2", "--ask", "rows.csv")
+        drawn, again, chosen = ((self.succeed(*ask, *start), self.read("rows.csv"))[1] for start in (("--initial", "2"), ("--initial", "2"), ()))
+        self.assertEqual(drawn, again)
+        self.assertNotEqual(drawn, chosen)
+
+    def test_asking_for_more_candidates_than_are_left_keeps_what_is_told(self):
+        draw = random.Random(5)
+        self.write("candidates.csv", "\n".join(",".join(repr(draw.gauss(0, 1)) for _ in range(40)) for _ in range(5)))
+        run = (*self.RUN, "--state", "run.state", "--propose", "candidates:candidates.csv")
+        self.succeed(*run, "--per-step", "3", "--ask", "rows.csv")
+        self.answer()
+        before = self.read("run.state")
+        self.refuse(*run, "--per-step", "3", "--tell", "y.csv", "--ask", "next.csv",
+                    says="--ask wants 3 candidates, but 2 are left; give --tell without --ask; 2 or fewer are accepted")
+        self.assertEqual(self.read("run.state"), before)
+        self.assertEqual(self.result(*run, "--per-step", "2", "--tell", "y.csv", "--ask", "rows.csv")["asked"], 2)
+        self.answer()
+        self.refuse(*run, "--tell", "y.csv", "--ask", "rows.csv", says="but 0 are left; give --tell without --ask")
+        self.assertEqual(self.result(*run, "--tell", "y.csv")["measurements"], 5)
+
+    def test_no_file_overwrites_another(self):
+        self.write("c.csv", "\n".join(",".join("1" if i == j else "0" for j in range(40)) for i in range(40)))
+        self.write("g.csv", "\n".join(map(str, range(40))))
+        os.symlink("signal.csv", self.path("link.csv"))
+        simulate = (*self.SIMULATE, "--propose", "candidates:c.csv", "--groups", "g.csv", "--steps", "2")
+        contents = {name: self.read(name) for name in ("model.json", "signal.csv", "c.csv", "g.csv")}
+        for written in ("--curve", "--state", "--mean"):
+            for name, read in (("model.json", "--problem"), ("signal.csv", "--truth"), ("./link.csv", "--truth"),
+                               ("c.csv", "--propose candidates"), ("g.csv", "--groups")):
+                self.refuse(*simulate, written, name, says=f"{read} and {written} are the same file")
+            self.refuse(*simulate, written, "none/x", says=f"{written} none/x: there is no folder")
+            self.refuse(*simulate, written, ".", says=f"{written} .: a folder")
+        for one, other in (("--state", "--curve"), ("--curve", "--mean"), ("--state", "--mean")):
+            self.refuse(*simulate, one, "x", other, "x", says=f"{one} and {other} are the same file, x")
+        ask = (*self.RUN, "--propose", "candidates:c.csv")
+        for name in ("c.csv", "model.json", "run.state"):
+            self.refuse(*ask, "--state", "run.state", "--ask", name, says="are the same file")
+        self.refuse(*ask, "--state", "none/run.state", "--ask", "rows.csv", says="--state none/run.state: there is no folder")
+        for name, content in contents.items():
+            self.assertEqual(self.read(name), content)
 
     def test_candidates_are_asked_by_their_rows(self):
         candidates = [[random.Random(100 * i + j).gauss(0, 1) for j in range(40)] for i in range(30)]
@@ -146,12 +189,19 @@ class Measure(ToolTest):
 
     def test_pictures_can_be_read(self):
         os.mkdir(self.path("pictures"))
-        self.succeed(*self.IMAGE, "--steps", "6", "--propose", "eigen:3", "--pictures", "pictures", "--picture-every", "9")
+        self.succeed(*self.IMAGE, "--steps", "6", "--propose", "eigen:3", "--pictures", "pictures", "--picture-every", "9",
+                     "--mean", "mean.csv")
         self.assertEqual(sorted(os.listdir(self.path("pictures"))), ["000010.png", "000019.png", "000028.png", "truth.png"])
         grey = decode_png(self.read("pictures/truth.png"))
         wanted = [[int(x) for x in line.split()] for line in picture().splitlines()[3:]]
         self.assertEqual(grey, wanted)
-        self.assertEqual(len(decode_png(self.read("pictures/000028.png"))), SIDE)
+        # The last one shows the mean in the end, -1 black and 1 white.
+        mean = [float(row["mean"]) for row in csv.DictReader(self.read("mean.csv").decode().splitlines())]
+        pixels = [grey for row in decode_png(self.read("pictures/000028.png")) for grey in row]
+        self.assertEqual(len(pixels), WEIGHTS)
+        for grey, m in zip(pixels, mean):
+            self.assertLess(abs(grey - min(255.0, max(0.0, 127.5 * (m + 1)))), 0.5 + 1e-9)
+        self.assertGreater(max(pixels) - min(pixels), 100)
 
     def test_groups_are_measured_together(self):
         draw = random.Random(5)
@@ -217,9 +267,11 @@ class Measure(ToolTest):
         self.refuse(*self.RUN, "--ask", "rows.csv", says="--state")
         self.refuse(*self.RUN, says="nothing to do")
         self.refuse(*ask, "--ask", "rows.csv", "--truth", "signal.csv", says="one of the two")
-        for value in ("0", "-1", "nan", "inf"):
+        for value in ("0", "-1", "nan", "inf", "1e-300", "1e300"):
             self.refuse("design", "measure", "--problem", "model.json", f"--noise-variance={value}", "--truth", "signal.csv",
                         says="noise-variance")
+        self.refuse("design", "measure", "--problem", "model.json", "--noise-variance=1e-30", "--truth", "signal.csv", "--initial", "8",
+                    says="the noise variance 1e-30 is too small")
         for rule in ("eigen:0", "greedy:x", "newton:3", "candidates", "candidates:", "eigen:-1"):
             self.refuse(*self.SIMULATE, "--propose", rule, says="--propose")
         self.refuse(*self.SIMULATE, "--propose", "greedy:41", says="41 rows")

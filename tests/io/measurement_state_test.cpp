@@ -21,7 +21,7 @@ MeasurementState some_measurements() {
   state.later = {1};
   state.start = {Vector::Constant(6, 0.1), Vector::Constant(6, -2.0)};
   state.sites = {Vector::Constant(6, 1e-300), Vector::Zero(6)};
-  state.pending = {Matrix::Random(2, 5), {3, 1}, 0.25};
+  state.pending = {Matrix::Random(2, 5), {3, 1}, 0.25, true};
   state.taken = {2};
   state.unconverged = 1;
   state.iterations = 17;
@@ -49,6 +49,7 @@ TEST(MeasurementState, ComesBackBitForBit) {
     EXPECT_EQ(read.sites.precision, state.sites.precision);
     EXPECT_EQ(read.pending.rows, state.pending.rows);
     EXPECT_EQ(read.pending.chosen, state.pending.chosen);
+    EXPECT_EQ(read.pending.at_random, state.pending.at_random);
     EXPECT_EQ(read.curve.size(), state.curve.size());
   }
 }

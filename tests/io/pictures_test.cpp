@@ -1,4 +1,4 @@
-// Grey maps and PNG files. Decoders of others read the PNG files in tests/cli.
+// Grey maps and PNG files; tests/cli reads PNG files of the tool with a decoder of its own.
 
 #include "gaussmith/pictures.hpp"
 #include "gaussmith/errors.hpp"

@@ -133,6 +133,97 @@ TEST(LeadingSpace, FindsTheLargestEigenvaluesAlsoWhereTheyCoincide) {
   }
 }
 
+/// Q diag(values) Q' x for a Q of three reflections, each as long as x.
+class ReflectedSpectrum {
+ public:
+  ReflectedSpectrum(Vector values, std::uint64_t seed)
+      : values_(std::move(values)), mirrors_(normal_numbers(values_.size(), 3, seed).colwise().normalized()) {}
+
+  [[nodiscard]] Matrix times(const Matrix& x) const {
+    Matrix out = x;
+    for (Index k = 0; k < mirrors_.cols(); ++k) reflect(k, out);
+    out = values_.asDiagonal() * out;
+    for (Index k = mirrors_.cols(); k-- > 0;) reflect(k, out);
+    return out;
+  }
+  [[nodiscard]] double quadratic(const Vector& x) const { return x.dot(times(x).col(0)); }
+
+ private:
+  void reflect(Index k, Matrix& x) const { x -= 2.0 * mirrors_.col(k) * (mirrors_.col(k).transpose() * x); }
+
+  Vector values_;
+  Matrix mirrors_;
+};
+
+LeadingSpace space_of(const ReflectedSpectrum& v, Index size, Index count, Index most) {
+  Random random(11);
+  const auto fresh = [&] {
+    Vector out(size);
+    for (double& x : out) x = random.normal();
+    return out;
+  };
+  Matrix start(size, count);
+  for (Index k = 0; k < count; ++k) start.col(k) = fresh();
+  return leading_space([&](const Matrix& x) { return v.times(x); }, start, 1e-3, most, fresh);
+}
+
+/// Spectra without a gap at the top, largest first.
+std::vector<Vector> spectra_without_gap(Index size) {
+  Vector power(size);
+  for (Index i = 0; i < size; ++i) power(i) = std::pow(static_cast<double>(i + 1), -0.25);
+  // Of a sparse signal after a few measurements: most weights as wide as before.
+  Vector measured = Vector::LinSpaced(size, 0.08, 0.078);
+  measured.tail(size / 6).setConstant(0.004);
+  return {Vector::Ones(size),
+          Vector::LinSpaced(size, 1.0, 0.999),
+          Vector::LinSpaced(size, 1.0, 1e-3),
+          decaying(size, 0.01),
+          power,
+          measured};
+}
+
+TEST(LeadingSpace, SpectraOfSixHundredWithoutAGap) {
+  const Index d = 600;
+  const double variance = 0.005;
+  for (const Vector& values : spectra_without_gap(d)) {
+    const ReflectedSpectrum v(values, 6);
+    const LeadingSpace one_row = space_of(v, d, 1, 100);
+    const Vector row = eigen_rows(one_row).row(0);
+    EXPECT_NEAR(0.5 * std::log1p(v.quadratic(row) / variance), 0.5 * std::log1p(values(0) / variance), 1e-3);
+    // Three rows one at a time: a measured eigenvector keeps what the noise leaves of it.
+    const Matrix greedy = greedy_rows(space_of(v, d, 3, 180), variance);
+    const Matrix seen = greedy * v.times(greedy.transpose());
+    Vector left = values;
+    double best = 0.0;
+    for (int k = 0; k < 3; ++k) {
+      Index top = 0;
+      best += 0.5 * std::log1p(left.maxCoeff(&top) / variance);
+      left(top) *= variance / (variance + left(top));
+    }
+    EXPECT_NEAR(0.5 * log_det(Matrix::Identity(3, 3) + seen / variance), best, 3e-3);
+  }
+}
+
+TEST(LeadingSpace, EndsAtItsMostColumnsAndSaysSo) {
+  const Index d = 600;
+  const ReflectedSpectrum v(Vector::LinSpaced(d, 1.0, 1e-3), 6);
+  double before = 0.0;
+  for (const Index most : {4, 8, 16}) {
+    const LeadingSpace found = space_of(v, d, 2, most);
+    EXPECT_FALSE(found.converged);
+    EXPECT_EQ(found.basis.cols(), most);
+    EXPECT_EQ(found.products, most);
+    // What was found is a part of the space: rows of unit norm whose values grow with the columns, and stay below.
+    for (Index k = 0; k < 2; ++k) {
+      EXPECT_NEAR(found.vectors.col(k).norm(), 1.0, 1e-14);
+      EXPECT_NEAR(v.quadratic(found.vectors.col(k)), found.values(k), 1e-12);
+      EXPECT_LT(found.values(k), 1.0);
+    }
+    EXPECT_GT(found.values(0), before);
+    before = found.values(0);
+  }
+}
+
 TEST(Directions, GreedyNeverGainsLessThanEigenAndFollowsTheDenseChoice) {
   Random random(8);
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
@@ -322,6 +413,41 @@ TEST(DesignSession, AStateGoesOnBitForBit) {
     }
 }
 
+TEST(DesignSession, RowsDrawnForAStartAreNotTheRulesOwn) {
+  const Index d = 20;
+  DesignSession session(signal(d), Kl{}, {.noise_variance = 0.02});
+  const Matrix drawn = session.propose_at_random(2).rows;
+  EXPECT_EQ(session.propose_at_random(2).rows, drawn);
+  const MeasurementProposal chosen = session.propose(2);
+  EXPECT_GT(chosen.gain, 0.0);
+  EXPECT_GT((chosen.rows - drawn).norm(), 0.1);
+  EXPECT_EQ(session.propose(2).rows, chosen.rows);
+  EXPECT_EQ(session.propose_at_random(2).rows, drawn);
+}
+
+TEST(DesignSession, NoiseTooSmallForTheFitIsNamed) {
+  const Index d = 12;
+  for (const Method& method : {Method(Kl{}), Method(Vb{}), Method(Ep{})}) {
+    DesignSession session(signal(d), method, {.noise_variance = 1e-40});
+    const Matrix rows = random_rows(5, d, 1, 0);
+    session.observe(rows, rows * sparse_truth(d));
+    try {
+      (void)session.belief();
+      FAIL() << name_of(method);
+    } catch (const InvalidOption& error) {
+      EXPECT_NE(std::string(error.what()).find("the noise variance 1e-40 is too small"), std::string::npos)
+          << error.what();
+    }
+  }
+  // Rows that say nothing about a weight are another matter.
+  Model model = signal(5);
+  model.prior = NoGaussian{d};
+  model.design = Matrix(Matrix::Identity(5, d));
+  DesignSession session(model, Kl{}, {.noise_variance = 1e-4});
+  session.observe(Matrix(Matrix::Identity(1, d)), Vector::Ones(1));
+  EXPECT_THROW((void)session.belief(), InvalidModel);
+}
+
 TEST(DesignSession, DesignedRowsGainMoreThanRandomOnes) {
   const Index d = 50;
   DesignSession session(signal(d), Ep{.power = 0.9}, {.noise_variance = 0.02});
@@ -342,6 +468,8 @@ TEST(DesignSession, RefusesWhatCannotBe) {
     }
   };
   refuses({.noise_variance = 0.0}, "noise variance is 0");
+  refuses({.noise_variance = 1e-101}, "noise variance is 1e-101; a number from 1e-100 to 1e+100 is accepted");
+  refuses({.noise_variance = 1e101}, "noise variance is 1e+101");
   refuses({.noise_variance = std::numeric_limits<double>::quiet_NaN()}, "noise variance");
   refuses({.noise_variance = 1.0, .refit = 0}, "refit is 0");
   refuses({.candidates = CandidateRows{normal_numbers(4, 9, 1)}}, "rows of 9 numbers");
