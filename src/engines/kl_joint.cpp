@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -52,6 +53,15 @@ enum class Structure { full, star };
 /// The mean is optimised to this share of the mismatch of the blocks, in so many steps at most.
 constexpr double mean_share = 0.1;
 constexpr int most_mean_steps = 12;
+/// Many classes in few rows make such a step, C^3 operations a row of a slow kind, as dear as a factorisation for
+/// stars, C N^3; then there are fewer.
+constexpr int least_mean_steps = 4;
+constexpr double slowness_of_rows = 30.0;
+constexpr int mean_mixing_depth = 4;
+/// Rows are solved until what they leave in the gradient is this share of what the mean is solved to; and to this
+/// residual, the square of which is lost in the bound.
+constexpr double row_share = 0.01;
+constexpr double largest_row_residual = 1e-7;
 
 /// Values of all rows under the expectation that the options ask for.
 struct Values {
@@ -133,7 +143,8 @@ class BoundSearch {
   void start_cold() {
     const Index c = core_.width();
     BlockPoint point{Vector::Zero(core_.prior_mean().size()), {Vector(), Vector(), c}};
-    point.sites.precision = -2.0 * values_of(sites_, options_, seed_, core_.prior_mean(), prior_blocks(), searches_).bend;
+    point.sites.precision =
+        -2.0 * values_of(sites_, options_, seed_, core_.prior_mean(), prior_blocks(), searches_).bend;
     start_from(std::move(point));
   }
   void start_from(BlockPoint point) {
@@ -210,13 +221,20 @@ class BoundSearch {
     point.sites.shift = Vector::Zero(point.dual.size());
     if (!core_.set(point.sites)) return false;
     const RowMarginals q = core_.marginals(core_.centre());
+    const auto goal = [&](double mismatch) { return std::max(0.5 * tolerance_, mean_share * std::min(1.0, mismatch)); };
+    // The first point may be the optimum already, and is to be known as such.
+    searches_.enough =
+        std::isfinite(now_.residual)
+            ? std::min(largest_row_residual, row_share * goal(now_.residual) / std::sqrt(q.variance.sum()))
+            : 0.0;
     MeanPoint mean = mean_at(point.dual, q.covariance);
     if (!std::isfinite(mean.objective)) return false;
     double mismatch = find_rule(point.sites, mean, q, out.rule);
-    for (int step = 0; step < most_mean_steps; ++step) {
-      if (mean.residual <= std::max(0.5 * tolerance_, mean_share * std::min(1.0, mismatch)) ||
-          !raise(mean, q.covariance))
-        break;
+    AndersonMixing mixing(mean_mixing_depth);
+    const Vector deviation = q.variance.cwiseSqrt();
+    const int most = mean_steps();
+    for (int step = 0; step < most; ++step) {
+      if (mean.residual <= goal(mismatch) || !raise(mean, q.covariance, deviation, mixing)) break;
       mismatch = find_rule(point.sites, mean, q, out.rule);
     }
     const double determinant = core_.half_log_det().value;
@@ -233,6 +251,14 @@ class BoundSearch {
     point.dual = out.mean.coordinates;
     point.sites.shift = point.dual + precision_times(point.sites, out.mean.eta);
     return core_.set(point.sites);
+  }
+
+  /// How many steps of the mean a factorisation is worth at most.
+  [[nodiscard]] int mean_steps() const {
+    if (structure_ != Structure::star || held_) return most_mean_steps;
+    const double rows_a_class = static_cast<double>(core_.rows()) / static_cast<double>(core_.width());
+    return static_cast<int>(
+        std::clamp(rows_a_class * rows_a_class / slowness_of_rows, double{least_mean_steps}, double{most_mean_steps}));
   }
 
   /// A mean under fixed covariances, whose factor is the core's.
@@ -253,18 +279,22 @@ class BoundSearch {
     return out;
   }
   /// A step that raises the objective, or shrinks the gradient where that drowns in rounding; false if there is none.
-  [[nodiscard]] bool raise(MeanPoint& mean, const Vector& covariance) const {
+  [[nodiscard]] bool raise(MeanPoint& mean, const Vector& covariance, const Vector& deviation,
+                           AndersonMixing& mixing) const {
     const double rounding =
         rounding_share * (mean.values.each.cwiseAbs().sum() + std::abs(mean.objective)) + mean.values.error;
+    const auto take = [&](Vector dual) {
+      MeanPoint next = mean_at(std::move(dual), covariance);
+      const bool better = next.objective > mean.objective + rounding ||
+                          (next.objective > mean.objective - rounding && next.residual < mean.residual);
+      if (better) mean = std::move(next);
+      return better;
+    };
+    if (take(mixing.next(mean.at.coordinates, mean.pull, deviation, 1.0))) return true;
+    mixing.clear();
     double length = 1.0;
-    for (int halving = 0; halving < max_mean_halvings; ++halving, length *= 0.5) {
-      MeanPoint next = mean_at(mean.at.coordinates + length * mean.pull, covariance);
-      if (next.objective > mean.objective + rounding ||
-          (next.objective > mean.objective - rounding && next.residual < mean.residual)) {
-        mean = std::move(next);
-        return true;
-      }
-    }
+    for (int halving = 0; halving < max_mean_halvings; ++halving, length *= 0.5)
+      if (take(mean.at.coordinates + length * mean.pull)) return true;
     return false;
   }
   /// The blocks that the site rule asks for, and how far the sites are from them.
@@ -372,7 +402,7 @@ class BoundSearch {
   bool held_ = false;
   int refused_ = 0;
   mutable RowSearches searches_;  // Speeds rows up, and changes no more than their last digits.
-  double share_ = 1.0;  // Of the way to the rule that a step goes.
+  double share_ = 1.0;            // Of the way to the rule that a step goes.
   double left_ = 0.0;
 };
 

@@ -217,8 +217,8 @@ void SoftmaxBound::Work::evaluate(Point& at) {
   at.residual = (p - at.weight).cwiseAbs().maxCoeff();
 }
 
-/// Fills `cauchy` and returns how many columns do: 1/(s_j + s_k - 1) is a Cauchy matrix, of low rank to any accuracy, and
-/// pivoted Cholesky finds it. What is left out is positive semidefinite.
+/// Fills `cauchy` and returns how many columns do: 1/(s_j + s_k - 1) is a Cauchy matrix, of low rank to any accuracy,
+/// and pivoted Cholesky finds it. What is left out is positive semidefinite.
 Index SoftmaxBound::Work::set_cauchy_root(const Vector& s) {
   narrow = (2.0 * s.array() - 1.0).inverse();
   Index rank = 0;

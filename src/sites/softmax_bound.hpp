@@ -23,9 +23,9 @@ class SoftmaxBound {
   SoftmaxBound& operator=(SoftmaxBound&&) noexcept;
 
   struct Out {
-    Span probabilities;  ///< b, C numbers. In: where to start, any scale, or zeros for nothing known.
-    Span d_mean;         ///< e_y - b = dh/dm, C numbers; empty if not wanted.
-    Span precision;      ///< T = A (I + XA)^-1 = -2 dh/dV, C * C numbers, T1 = 0; empty if not wanted.
+    Span probabilities;   ///< b, C numbers. In: where to start, any scale, or zeros for nothing known.
+    Span d_mean;          ///< e_y - b = dh/dm, C numbers; empty if not wanted.
+    Span precision;       ///< T = A (I + XA)^-1 = -2 dh/dV, C * C numbers, T1 = 0; empty if not wanted.
     double enough = 0.0;  ///< A residual to stop at before rounding does; the value lacks about its square.
   };
   struct Result {

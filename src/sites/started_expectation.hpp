@@ -9,7 +9,7 @@ namespace gaussmith {
 class StartedExpectation {
  public:
   struct Search {
-    Span start;     ///< Numbers of each latent: where to start, zeros for nothing known; becomes where the search ended.
+    Span start;  ///< Numbers of each latent: where to start, zeros for nothing known; becomes where the search ended.
     double enough;  ///< What d_mean may lack, or 0 for the last digit. The value lacks about its square.
   };
   virtual ~StartedExpectation() = default;
