@@ -27,9 +27,10 @@ void check_latents(const Model& model, const Method& method) {
     const SiteTraits& traits = model.sites[b]->traits();
     const bool named = std::find(traits.methods.begin(), traits.methods.end(), name_of(method)) != traits.methods.end();
     if (model.sites[b]->width() > 1 && !named && !is_sampler(method))
-      throw InvalidOption(fmt::format("sites[{}] ({}) has {} latents a row, which {} does not know; use {}", b,
-                                      traits.name, model.sites[b]->width(), name_of(method),
-                                      fmt::join(traits.methods, " or ")));
+      throw InvalidOption(
+          fmt::format("sites[{}] ({}, {} latents a row): {} does not take this likelihood; use {}, is, "
+                      "ais, ess or nuts",
+                      b, traits.name, model.sites[b]->width(), name_of(method), fmt::join(traits.methods, ", ")));
   }
 }
 

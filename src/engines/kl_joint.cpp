@@ -8,9 +8,11 @@
 #include "engines/star_sites.hpp"
 #include "gaussmith/errors.hpp"
 #include "model/site_rows.hpp"
+#include "sites/started_expectation.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -51,6 +53,15 @@ enum class Structure { full, star };
 /// The mean is optimised to this share of the mismatch of the blocks, in so many steps at most.
 constexpr double mean_share = 0.1;
 constexpr int most_mean_steps = 12;
+/// Many classes in few rows make such a step, C^3 operations a row of a slow kind, as dear as a factorisation for
+/// stars, C N^3; then there are fewer.
+constexpr int least_mean_steps = 4;
+constexpr double slowness_of_rows = 30.0;
+constexpr int mean_mixing_depth = 4;
+/// Rows are solved until what they leave in the gradient is this share of what the mean is solved to; and to this
+/// residual, the square of which is lost in the bound.
+constexpr double row_share = 0.01;
+constexpr double largest_row_residual = 1e-7;
 
 /// Values of all rows under the expectation that the options ask for.
 struct Values {
@@ -58,11 +69,35 @@ struct Values {
   double error = 0.0;  ///< Standard error of the sum.
 };
 
+/// Where the searches of the rows ended last, and what their derivatives may lack.
+struct RowSearches {
+  Vector ends;
+  double enough = 0.0;
+};
+
 Values values_of(const SiteRows& sites, const Kl& options, std::uint64_t seed, const Vector& mean,
-                 const Vector& covariance) {
+                 const Vector& covariance, RowSearches& searches) {
   Values out;
   if (options.expectation == KlExpectation::bound) {
-    sites.expectation(mean, covariance, &out.each, &out.slope, &out.bend);
+    const Index c = sites.width();
+    if (searches.ends.size() == 0) searches.ends = Vector::Zero(mean.size());
+    out.each.resize(sites.rows());
+    out.slope.resize(mean.size());
+    out.bend.resize(covariance.size());
+    sites.for_pieces([&](const SiteBlock& block, Index begin, Index row, Index count) {
+      const auto piece = [&](auto& all, Index each) {
+        return std::span(all.data() + row * each, static_cast<std::size_t>(count * each));
+      };
+      const ExpectationOut found{piece(out.each, 1), piece(out.slope, c), piece(out.bend, c * c)};
+      if (const auto* started = dynamic_cast<const StartedExpectation*>(&block))
+        started->expectation_from(begin, piece(mean, c), piece(covariance, c * c),
+                                  {piece(searches.ends, c), searches.enough}, found);
+      else
+        block.expectation(begin, piece(mean, c), piece(covariance, c * c), found);
+      sites.weigh(row, found.value);
+      sites.weigh(row, found.d_mean, c);
+      sites.weigh(row, found.d_variance, c * c);
+    });
     return out;
   }
   Vector total;
@@ -108,7 +143,8 @@ class BoundSearch {
   void start_cold() {
     const Index c = core_.width();
     BlockPoint point{Vector::Zero(core_.prior_mean().size()), {Vector(), Vector(), c}};
-    point.sites.precision = -2.0 * values_of(sites_, options_, seed_, core_.prior_mean(), prior_blocks()).bend;
+    point.sites.precision =
+        -2.0 * values_of(sites_, options_, seed_, core_.prior_mean(), prior_blocks(), searches_).bend;
     start_from(std::move(point));
   }
   void start_from(BlockPoint point) {
@@ -185,13 +221,20 @@ class BoundSearch {
     point.sites.shift = Vector::Zero(point.dual.size());
     if (!core_.set(point.sites)) return false;
     const RowMarginals q = core_.marginals(core_.centre());
+    const auto goal = [&](double mismatch) { return std::max(0.5 * tolerance_, mean_share * std::min(1.0, mismatch)); };
+    // The first point may be the optimum already, and is to be known as such.
+    searches_.enough =
+        std::isfinite(now_.residual)
+            ? std::min(largest_row_residual, row_share * goal(now_.residual) / std::sqrt(q.variance.sum()))
+            : 0.0;
     MeanPoint mean = mean_at(point.dual, q.covariance);
     if (!std::isfinite(mean.objective)) return false;
     double mismatch = find_rule(point.sites, mean, q, out.rule);
-    for (int step = 0; step < most_mean_steps; ++step) {
-      if (mean.residual <= std::max(0.5 * tolerance_, mean_share * std::min(1.0, mismatch)) ||
-          !raise(mean, q.covariance))
-        break;
+    AndersonMixing mixing(mean_mixing_depth);
+    const Vector deviation = q.variance.cwiseSqrt();
+    const int most = mean_steps();
+    for (int step = 0; step < most; ++step) {
+      if (mean.residual <= goal(mismatch) || !raise(mean, q.covariance, deviation, mixing)) break;
       mismatch = find_rule(point.sites, mean, q, out.rule);
     }
     const double determinant = core_.half_log_det().value;
@@ -210,6 +253,14 @@ class BoundSearch {
     return core_.set(point.sites);
   }
 
+  /// How many steps of the mean a factorisation is worth at most.
+  [[nodiscard]] int mean_steps() const {
+    if (structure_ != Structure::star || held_) return most_mean_steps;
+    const double rows_a_class = static_cast<double>(core_.rows()) / static_cast<double>(core_.width());
+    return static_cast<int>(
+        std::clamp(rows_a_class * rows_a_class / slowness_of_rows, double{least_mean_steps}, double{most_mean_steps}));
+  }
+
   /// A mean under fixed covariances, whose factor is the core's.
   struct MeanPoint {
     LatentPoint at;
@@ -220,7 +271,7 @@ class BoundSearch {
   };
   [[nodiscard]] MeanPoint mean_at(Vector dual, const Vector& covariance) const {
     MeanPoint out{core_.point(std::move(dual)), {}, 0.0, {}, 0.0};
-    out.values = values_of(sites_, options_, seed_, out.at.eta, covariance);
+    out.values = values_of(sites_, options_, seed_, out.at.eta, covariance, searches_);
     out.objective = out.values.each.sum() - 0.5 * core_.inner(out.at, out.at);
     const Vector force = out.values.slope - out.at.coordinates;
     out.pull = core_.dual_of(force);
@@ -228,18 +279,22 @@ class BoundSearch {
     return out;
   }
   /// A step that raises the objective, or shrinks the gradient where that drowns in rounding; false if there is none.
-  [[nodiscard]] bool raise(MeanPoint& mean, const Vector& covariance) const {
+  [[nodiscard]] bool raise(MeanPoint& mean, const Vector& covariance, const Vector& deviation,
+                           AndersonMixing& mixing) const {
     const double rounding =
         rounding_share * (mean.values.each.cwiseAbs().sum() + std::abs(mean.objective)) + mean.values.error;
+    const auto take = [&](Vector dual) {
+      MeanPoint next = mean_at(std::move(dual), covariance);
+      const bool better = next.objective > mean.objective + rounding ||
+                          (next.objective > mean.objective - rounding && next.residual < mean.residual);
+      if (better) mean = std::move(next);
+      return better;
+    };
+    if (take(mixing.next(mean.at.coordinates, mean.pull, deviation, 1.0))) return true;
+    mixing.clear();
     double length = 1.0;
-    for (int halving = 0; halving < max_mean_halvings; ++halving, length *= 0.5) {
-      MeanPoint next = mean_at(mean.at.coordinates + length * mean.pull, covariance);
-      if (next.objective > mean.objective + rounding ||
-          (next.objective > mean.objective - rounding && next.residual < mean.residual)) {
-        mean = std::move(next);
-        return true;
-      }
-    }
+    for (int halving = 0; halving < max_mean_halvings; ++halving, length *= 0.5)
+      if (take(mean.at.coordinates + length * mean.pull)) return true;
     return false;
   }
   /// The blocks that the site rule asks for, and how far the sites are from them.
@@ -346,7 +401,8 @@ class BoundSearch {
   Evaluation now_;
   bool held_ = false;
   int refused_ = 0;
-  double share_ = 1.0;  // Of the way to the rule that a step goes.
+  mutable RowSearches searches_;  // Speeds rows up, and changes no more than their last digits.
+  double share_ = 1.0;            // Of the way to the rule that a step goes.
   double left_ = 0.0;
 };
 

@@ -21,6 +21,15 @@ ProbabilityGoal goal_of_bounds(ProbabilityGoal goal) {
   return goal;
 }
 
+/// log(Z + 3.09 se(Z)), which averages of weights exceed once in a thousand times where they are normal.
+std::optional<double> evidence_limit(const Posterior& posterior) {
+  constexpr double quantile = 3.090232306167813;
+  const std::string_view method = name_of(posterior.method());
+  const std::optional<double>& se = posterior.log_evidence().standard_error;
+  if (!se || (method != "is" && method != "ais")) return std::nullopt;
+  return posterior.log_evidence().value + std::log1p(quantile * *se);
+}
+
 using Json = nlohmann::ordered_json;
 
 /// The values of the first rows; all of them for 0.
@@ -371,6 +380,9 @@ std::string result_json(const Posterior& posterior, const ResultContent& content
     out["log_evidence_se"] = *posterior.log_evidence().standard_error;
   } else if (is_sampler(posterior.method())) {
     out["log_evidence_se"] = nullptr;
+  }
+  if (const std::optional<double> limit = evidence_limit(posterior)) {
+    out["log_evidence_limit"] = *limit;
   }
   if (labels) {
     out["classes"] = class_names(content.classes, latents);

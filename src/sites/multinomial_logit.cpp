@@ -7,6 +7,7 @@
 #include "sites/entry.hpp"
 #include "sites/softmax.hpp"
 #include "sites/softmax_bound.hpp"
+#include "sites/started_expectation.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -29,7 +30,7 @@ LikelihoodInfo info() {
 
 /// About E softmax(f), where the maximum of the bound is looked for first: the softmax of means that are drawn in as
 /// for two classes, m/sqrt(1 + pi v/8).
-void guess_probabilities(ConstSpan mean, ConstSpan covariance, Vector& out) {
+void guess_probabilities(ConstSpan mean, ConstSpan covariance, Eigen::Map<Vector> out) {
   const Eigen::Map<const Vector> m(mean.data(), out.size());
   const Eigen::Map<const Matrix> v(covariance.data(), out.size(), out.size());
   const Vector level = v.rowwise().mean();
@@ -41,7 +42,7 @@ void guess_probabilities(ConstSpan mean, ConstSpan covariance, Vector& out) {
   out = (out.array() - out.maxCoeff()).exp();
 }
 
-class MultinomialLogit final : public ClassBlock {
+class MultinomialLogit final : public ClassBlock, public StartedExpectation {
  public:
   MultinomialLogit(const Vector& responses, const SiteArguments& arguments)
       : ClassBlock(info(), responses, arguments) {}
@@ -82,14 +83,22 @@ class MultinomialLogit final : public ClassBlock {
 
   /// The largest h of the bound, with its derivatives.
   void expectation(Index first, ConstSpan mean, ConstSpan covariance, const ExpectationOut& out) const override {
+    Vector probabilities = Vector::Zero(static_cast<Index>(mean.size()));
+    expectation_from(first, mean, covariance, {view(probabilities), 0.0}, out);
+  }
+
+  void expectation_from(Index first, ConstSpan mean, ConstSpan covariance, const Search& search,
+                        const ExpectationOut& out) const override {
     const Index c = width();
     SoftmaxBound bound(c);
-    Vector probabilities(c);
     for_rows(first, mean, [&](Index row, Index i) {
-      guess_probabilities(row_of(mean, i, c), row_of(covariance, i, c * c), probabilities);
+      const Span start = row_of(search.start, i, c);
+      Eigen::Map<Vector> probabilities(start.data(), c);
+      if (probabilities.isZero(0.0))
+        guess_probabilities(row_of(mean, i, c), row_of(covariance, i, c * c), probabilities);
       const Span d_variance = row_of(out.d_variance, i, c * c);
       const auto result = bound.maximise(label(row), row_of(mean, i, c), row_of(covariance, i, c * c),
-                                         {view(probabilities), row_of(out.d_mean, i, c), d_variance});
+                                         {start, row_of(out.d_mean, i, c), d_variance, search.enough});
       if (!out.value.empty()) out.value[static_cast<std::size_t>(i)] = result.value;
       for (double& value : d_variance) value *= -0.5;
     });

@@ -23,6 +23,9 @@ constexpr double warming = 4.0;
 constexpr int warm_steps = 100;
 /// A smaller probability leaves no trace in any result, but its logarithm must stay finite.
 constexpr double smallest_log_odds = -700.0;
+/// What Newton's matrix may lack of its second part, relative to the diagonal: steps square the residual until it is as
+/// small as this, and multiply it by this from there on.
+constexpr double curvature_accuracy = 1e-6;
 
 /// log sum exp, and x - that.
 double normalise(const Vector& x, Vector& out) {
@@ -105,12 +108,15 @@ struct SoftmaxBound::Work {
         constant(size),
         step(size),
         narrow(size - 1),
+        cauchy(size - 1, size - 1),
+        outer(size, size),
         inner_factor(size - 1),
         inner(size - 1, size - 1),
         inner_root(size - 1, size) {}
 
   void set_row(Index label, ConstSpan m, ConstSpan v);
   void evaluate(Point& at);
+  Index set_cauchy_root(const Vector& stretch);
   double find_step(const Point& at);
   void write_precision(const Point& at, Span out);
 
@@ -129,6 +135,8 @@ struct SoftmaxBound::Work {
   Eigen::LLT<Matrix> factor;
   Matrix columns;
   Vector pull, free, constant, step, narrow;
+  Matrix cauchy;  // Columns u_r, sum_r u_rj u_rk = 1/(s_j s_k (s_j + s_k - 1)).
+  Matrix outer;
   Eigen::LLT<Matrix> inner_factor;
   Matrix inner, inner_root;
 };
@@ -209,6 +217,25 @@ void SoftmaxBound::Work::evaluate(Point& at) {
   at.residual = (p - at.weight).cwiseAbs().maxCoeff();
 }
 
+/// Fills `cauchy` and returns how many columns do: 1/(s_j + s_k - 1) is a Cauchy matrix, of low rank to any accuracy,
+/// and pivoted Cholesky finds it. What is left out is positive semidefinite.
+Index SoftmaxBound::Work::set_cauchy_root(const Vector& s) {
+  narrow = (2.0 * s.array() - 1.0).inverse();
+  Index rank = 0;
+  for (; rank < s.size(); ++rank) {
+    Index pivot = 0;
+    const double left = (narrow.array() * (2.0 * s.array() - 1.0)).maxCoeff(&pivot);
+    if (!(left > curvature_accuracy)) break;
+    auto column = cauchy.col(rank);
+    column = (s.array() + (s(pivot) - 1.0)).inverse();
+    for (Index k = 0; k < rank; ++k) column -= cauchy(pivot, k) * cauchy.col(k);
+    column /= std::sqrt(narrow(pivot));
+    narrow -= column.cwiseAbs2();
+  }
+  cauchy.leftCols(rank).array().colwise() /= s.array();
+  return rank;
+}
+
 /// The Newton step in the log-odds, to `step`; the rate at which it lowers D, positive.
 ///
 /// -da_c/dp_d = sum_k z_ck z_dk/s_k + sum_jk z_cj z_ck z_dj z_dk/(2 s_j s_k (s_j + s_k - 1)) =: M, z the rows of
@@ -218,18 +245,14 @@ void SoftmaxBound::Work::evaluate(Point& at) {
 double SoftmaxBound::Work::find_step(const Point& at) {
   const Vector& s = at.stretch;
   columns = at.scaled * s.cwiseInverse().cwiseSqrt().asDiagonal();
-  curvature.setZero();
-  auto lower = curvature.selfadjointView<Eigen::Lower>();
-  lower.rankUpdate(columns);
-  for (Index j = 0; j < classes - 1; ++j) {
-    const Index rest = classes - 1 - j;
-    for (Index k = j; k < classes - 1; ++k) {
-      const double weight = (k == j ? 0.5 : 1.0) / (s(j) * s(k) * (s(j) + s(k) - 1.0));
-      columns.col(k) = std::sqrt(weight) * at.scaled.col(j).cwiseProduct(at.scaled.col(k));
-    }
-    lower.rankUpdate(columns.rightCols(rest));
+  curvature.noalias() = columns * columns.transpose();
+  const Index rank = set_cauchy_root(s);
+  for (Index r = 0; r < rank; ++r) {
+    // The second part, sum_r (Z diag(u_r) Z')^2/2 entry by entry.
+    columns = at.scaled * cauchy.col(r).asDiagonal();
+    outer.noalias() = columns * at.scaled.transpose();
+    curvature.array() += 0.5 * outer.array().square();
   }
-  curvature.triangularView<Eigen::StrictlyUpper>() = curvature.transpose();
   pull = at.exponent - at.log_probability;
   constant = at.probability.cwiseSqrt();
   newton = constant.asDiagonal() * curvature * constant.asDiagonal();
@@ -317,8 +340,8 @@ SoftmaxBound::Result SoftmaxBound::maximise(Index label, ConstSpan mean, ConstSp
     w.now.log_odds(c) = b(c) > 0.0 ? std::max(std::log(b(c) / largest), smallest_log_odds) : smallest_log_odds;
   if (!(largest > 0.0)) w.now.log_odds.setZero();
   w.evaluate(w.now);
-  int steps = w.descend(0.0, direct_steps);
-  if (w.now.residual > w.now.goal() && !w.now.settled) {
+  int steps = w.descend(out.enough, direct_steps);
+  if (w.now.residual > std::max(out.enough, w.now.goal()) && !w.now.settled) {
     const double largest_variance = w.covariance_root.rowwise().squaredNorm().maxCoeff();
     const double spread = std::max(std::sqrt(largest_variance), w.mean.cwiseAbs().maxCoeff());
     w.now.log_odds.setZero();
@@ -329,7 +352,7 @@ SoftmaxBound::Result SoftmaxBound::maximise(Index label, ConstSpan mean, ConstSp
     }
     w.warmth = 1.0;
     w.evaluate(w.now);
-    steps += 1 + w.descend(0.0, warm_steps);
+    steps += 1 + w.descend(out.enough, warm_steps);
   }
   const Work::Point& at = w.now;
   b = at.probability;
@@ -343,7 +366,7 @@ SoftmaxBound::Result SoftmaxBound::maximise(Index label, ConstSpan mean, ConstSp
     d(label) = label == top ? -d.sum() : 1.0 - at.probability(label);
   }
   if (!out.precision.empty()) w.write_precision(at, out.precision);
-  return {at.value(), at.gap(), at.residual, steps, at.residual <= at.rounding()};
+  return {at.value(), at.gap(), at.residual, steps, at.residual <= std::max(out.enough, at.rounding())};
 }
 
 }  // namespace gaussmith

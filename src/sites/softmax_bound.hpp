@@ -23,21 +23,21 @@ class SoftmaxBound {
   SoftmaxBound& operator=(SoftmaxBound&&) noexcept;
 
   struct Out {
-    Span probabilities;  ///< b, C numbers. In: where to start, any scale, or zeros for nothing known.
-    Span d_mean;         ///< e_y - b = dh/dm, C numbers; empty if not wanted.
-    Span precision;      ///< T = A (I + XA)^-1 = -2 dh/dV, C * C numbers, T1 = 0; empty if not wanted.
+    Span probabilities;   ///< b, C numbers. In: where to start, any scale, or zeros for nothing known.
+    Span d_mean;          ///< e_y - b = dh/dm, C numbers; empty if not wanted.
+    Span precision;       ///< T = A (I + XA)^-1 = -2 dh/dV, C * C numbers, T1 = 0; empty if not wanted.
+    double enough = 0.0;  ///< A residual to stop at before rounding does; the value lacks about its square.
   };
   struct Result {
     double value;     ///< h(b, X(b)) at the b returned: a lower bound whether or not it is the largest one.
     double gap;       ///< At most this much is left to the largest.
     double residual;  ///< max_c |b_c - softmax(a)_c|, zero at the optimum, where the derivatives hold.
     int steps;        ///< Factorisations beyond the first.
-    bool converged;   ///< The residual is down to rounding.
+    bool converged;   ///< The residual is down to rounding, or to what is enough.
   };
 
   /// Newton in the log-odds of b, each step made to lower D. Any finite mean, any positive semidefinite covariance.
-  /// A step is one eigendecomposition of order C - 1, O(C^3), and one product of C^4/2, which costs no more up to C
-  /// = 50.
+  /// A step is one eigendecomposition of order C - 1 and a few products of C^3 flops.
   Result maximise(Index label, ConstSpan mean, ConstSpan covariance, const Out& out);
 
  private:

@@ -235,7 +235,11 @@ TEST(ClassesInducing, MoreValuesNeverLowerTheBound) {
     double last = -std::numeric_limits<double>::infinity();
     for (std::size_t m = 1; m <= order.size(); m += 3) {
       const SiteList first(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(m));
-      const double bound = infer(with_sites(model, first), sharp).log_evidence().value;
+      const Posterior found = infer(with_sites(model, first), sharp);
+      const std::vector<Iteration>& history = found.report().history;
+      for (std::size_t i = 1; i < history.size(); ++i)
+        EXPECT_GE(history[i].objective, history[i - 1].objective - 1e-9) << name << ", " << m;
+      const double bound = found.log_evidence().value;
       EXPECT_GE(bound, last - 1e-9) << name << ", " << m;
       EXPECT_LE(bound, full + 1e-9) << name << ", " << m;
       last = bound;

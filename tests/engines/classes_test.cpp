@@ -193,8 +193,8 @@ TEST(Classes, TheBoundHasAnIndependentReference) {
 }
 
 TEST(Classes, StructuredCovariancesLoseLittle) {
-  for (const Index c : {3, 4, 6}) {
-    const Model model = class_model(14, c, 2.0, 3);
+  for (const auto& [c, sd] : {std::pair<Index, double>{3, 2.0}, {4, 2.0}, {6, 2.0}, {4, 4.0}, {6, 4.0}}) {
+    const Model model = class_model(14, c, sd, 3);
     const Posterior full = infer(model, Kl{.covariance = "full"});
     const Posterior star = infer(model, Kl{.covariance = "structured"});
     ASSERT_TRUE(full.report().converged()) << full.report().brief();
@@ -297,23 +297,49 @@ TEST(Classes, ALikelihoodOfTwoLatentsIsTheUsersOwn) {
 }
 
 TEST(Classes, NeitherOrderNorACommonShiftMatters) {
-  const Model model = class_model(12, 3, 1.5, 6);
-  Model shifted = model;
-  shifted.latents.model = LatentModel::given;
-  shifted.latents.factor = Matrix::Identity(3, 3) + 0.7 * Matrix::Ones(3, 3);
-  Model permuted = model;
-  Vector y = model.sites[0]->responses();
-  for (double& label : y) label = std::fmod(label + 1.0, 3.0);
-  permuted.sites = {model.sites[0]->with(y, {})};
-  for (const Method& method : {Method(Laplace{}), Method(Kl{.covariance = "full"})}) {
+  const Matrix fresh = class_inputs(4, 31);
+  const ProbabilityGoal sharp{.tolerance = 1e-10};
+  for (const Method& method : {Method(Laplace{}), Method(Kl{.covariance = "full"}), Method(Ep{.tolerance = 1e-10}),
+                               Method(Ep{.tolerance = 1e-10, .moments = ClassMoments::quadrature})}) {
+    const Model model =
+        class_model(12, 3, 1.5, 6, name_of(method) == "ep" ? "multinomial-probit" : "multinomial-logit");
+    Model shifted = model;
+    shifted.latents.model = LatentModel::given;
+    shifted.latents.factor = Matrix::Identity(3, 3) + 0.7 * Matrix::Ones(3, 3);
+    Model permuted = model;
+    Vector y = model.sites[0]->responses();
+    for (double& label : y) label = std::fmod(label + 1.0, 3.0);
+    permuted.sites = {model.sites[0]->with(y, {})};
     const Posterior q = infer(model, method);
-    EXPECT_NEAR(infer(shifted, method).log_evidence().value, q.log_evidence().value, 1e-8);
+    const Matrix p = q.predict(fresh).class_probabilities(sharp).probability;
+    const Posterior same = infer(shifted, method);
+    EXPECT_NEAR(same.log_evidence().value, q.log_evidence().value, 1e-8);
+    EXPECT_LT((same.predict(fresh).class_probabilities(sharp).probability - p).cwiseAbs().maxCoeff(), 1e-7);
     const Posterior other = infer(permuted, method);
+    const Matrix turned = other.predict(fresh).class_probabilities(sharp).probability;
     EXPECT_NEAR(other.log_evidence().value, q.log_evidence().value, 1e-8);
-    for (Index n = 0; n < 12; ++n)
-      for (Index c = 0; c < 3; ++c)
+    for (Index c = 0; c < 3; ++c) {
+      EXPECT_LT((turned.col((c + 1) % 3) - p.col(c)).cwiseAbs().maxCoeff(), 1e-7);
+      for (Index n = 0; n < 12; ++n)
         EXPECT_NEAR(other.latent().mean(n * 3 + (c + 1) % 3), q.latent().mean(n * 3 + c), 1e-7);
+    }
   }
+}
+
+TEST(Classes, MomentsByQuadratureAreExactForOneRow) {
+  const Ep exact{.tolerance = 1e-10, .moments = ClassMoments::quadrature};
+  for (const Index classes : {3, 4})
+    EXPECT_NEAR(infer(class_model(1, classes, 1.3, 2, "multinomial-probit"), exact).log_evidence().value,
+                -std::log(static_cast<double>(classes)), 1e-8);
+  const Model two = class_model(12, 2, 1.3, 2, "multinomial-probit");
+  EXPECT_NEAR(infer(two, exact).log_evidence().value, infer(two, Ep{.tolerance = 1e-10}).log_evidence().value, 1e-8);
+  EXPECT_THROW((void)infer(class_model(6, 5, 1.0, 2, "multinomial-probit"), exact), InvalidOption);
+}
+
+TEST(Classes, FiftyClassesConverge) {
+  const Posterior q = infer(class_model(100, 50, 1.0), Laplace{});
+  EXPECT_TRUE(q.report().converged()) << q.report().brief();
+  EXPECT_LT(q.log_evidence().value, 0.0);
 }
 
 TEST(Classes, TwoClassesAreTheBinaryModel) {

@@ -130,6 +130,24 @@ TEST(ClassProbabilities, StatedErrorsOfManyClassesHold) {
       }
 }
 
+TEST(ClassProbabilities, StatedErrorsHoldWhereNoClassIsLikeAnother) {
+  Random random(58);
+  for (const ClassLink link : {ClassLink::logit, ClassLink::probit})
+    for (const Index classes : {4, 6}) {
+      int held = 0;
+      constexpr int trials = 200;
+      for (int trial = 0; trial < trials; ++trial) {
+        const Latents f = random_latents(classes, trial % 2 == 0 ? 1.0 : 9.0, random);
+        const auto seed = static_cast<std::uint64_t>(trial);
+        const Answer found = answer(link, f, {.tolerance = 1e-2, .seed = seed, .threads = 1});
+        const double sharper = std::max(0.1 * found.error, 3e-5);
+        const Answer reference = answer(link, f, {.tolerance = sharper, .seed = seed + trials, .threads = 1});
+        held += distance(found.probability, reference.probability) <= found.error + reference.error ? 1 : 0;
+      }
+      EXPECT_GE(held, trials * 95 / 100) << classes << " classes";
+    }
+}
+
 TEST(ClassProbabilities, SinglePrecisionAgreesWithDouble) {
   // Tolerances below 2e-5 are served in double precision by other rules.
   Random random(57);
