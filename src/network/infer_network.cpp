@@ -23,6 +23,8 @@ namespace {
 
 /// Sites that are taken out whole may leave a row that alone sees a weight without a cavity: then the lower power.
 constexpr double power_of_networks = 0.8, power_of_linear = 1.0;
+/// Sweeps without a halved residual after which it is tried.
+constexpr int patience_of_linear = 60;
 constexpr double tolerance_of_networks = 1e-5, tolerance_of_linear = 1e-8;
 
 /// One start and what came of it.
@@ -137,11 +139,14 @@ NetworkPosterior infer(const NetworkModel& model, const NetworkEp& method, const
       start_fitted(*start.fit, random);
     }
     const auto tell = [&](const Iteration& iteration) { return progress.tell(iteration); };
-    start.run = run_network(*start.fit, options, tell);
-    if (!network && method.power == 0.0 && start.run.status == Status::iteration_limit && start.run.skipped > 0) {
-      start.lowered =
-          fmt::format("power {} left sites without a cavity (residual {:.1e} after {} sweeps); power {} instead",
-                      power_of_linear, start.run.residual, start.run.sweeps, power_of_networks);
+    NetworkRunOptions first = options;
+    const bool may_lower = !network && method.power == 0.0;
+    if (may_lower) first.patience = patience_of_linear;
+    start.run = run_network(*start.fit, first, tell);
+    if (may_lower && start.run.status == Status::iteration_limit &&
+        (start.run.skipped > 0 || start.run.sweeps < options.max_sweeps)) {
+      start.lowered = fmt::format("power {} did not settle (residual {:.1e} after {} sweeps); power {} instead",
+                                  power_of_linear, start.run.residual, start.run.sweeps, power_of_networks);
       start.fit = std::make_unique<NetworkFit>(problem, power_of_networks, run.form, threads_of_start);
       start_linear(*start.fit);
       start.run = run_network(*start.fit, options, tell);

@@ -434,17 +434,21 @@ void NetworkFit::update_unit(Index k, double damping, SweepResult& result) {
     if (halving == most_halvings) step = 0.0;
     move(unit.activations, step, d_activations);
     move(unit.weights, step, d_weights);
-    move(unit.log_scales, step, d_scales);
-    const bool gentle = halving < gentle_halvings;
-    bool good = unit.refresh(threads_);
-    good = good && (!gentle || ((unit.law.activations().mean - before.mean).array().abs() <=
-                                furthest_activation * before.variance.array().sqrt())
-                                   .all());
-    if (good && refresh_log_scales(gentle)) break;
+    const bool near = halving >= gentle_halvings;
+    if (unit.refresh(threads_) && (near || ((unit.law.activations().mean - before.mean).array().abs() <=
+                                            furthest_activation * before.variance.array().sqrt())
+                                               .all()))
+      break;
     if (halving == most_halvings) break;
     ++result.shortened;
     unit.activations = activations;
     unit.weights = weights;
+  }
+  // Log scales by themselves: weights go on where these cannot.
+  for (int halving = 0; halving <= most_halvings; ++halving, step *= 0.5) {
+    move(unit.log_scales, halving == most_halvings ? 0.0 : step, d_scales);
+    if (refresh_log_scales(true)) break;
+    ++result.shortened;
     unit.log_scales = scales;
   }
 

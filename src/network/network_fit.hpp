@@ -97,6 +97,8 @@ class NetworkFit {
 
   [[nodiscard]] const NetworkProblem& problem() const { return *problem_; }
   [[nodiscard]] bool covariance_form() const { return covariance_form_; }
+  /// E[g] of every row and hidden unit in the cavity of the row's site.
+  [[nodiscard]] const Matrix& activation_means() const { return g_mean_; }
   [[nodiscard]] const Vector& output_mean() const { return output_mean_; }
   [[nodiscard]] const Matrix& output_covariance() const { return output_covariance_; }
   [[nodiscard]] const std::vector<Normal>& log_scales() const { return log_scales_; }

@@ -23,12 +23,14 @@ constexpr double later_damping = 0.8;
 /// Accelerated sweeps begin so long after the last loss of a unit and once the mismatch is so small: while a unit is
 /// dying they only stir.
 constexpr int quiet_sweeps = 20, quiet_linear = 10;
-constexpr double quiet_mismatch = 3e-3;
+constexpr double quiet_mismatch = 3e-3, quiet_mismatch_linear = 0.5;
 constexpr int mixing_depth = 15;
 /// An accelerated sweep this much worse than the best so far is taken back.
 constexpr double worse = 10.0;
 /// How many times the change of a plain sweep an accelerated step may be.
 constexpr double first_reach = 10.0, shortest_reach = 2.0, longest_reach = 100.0;
+/// And how far it may move a log scale or the log noise.
+constexpr double furthest_scale = 1.0;
 
 /// Anderson mixing of sweeps with steps of bounded length, which takes back what made matters worse.
 class AcceleratedSweeps {
@@ -54,8 +56,9 @@ class AcceleratedSweeps {
     const double furthest = reach_ * weight.cwiseProduct(change).norm();
     const double length = weight.cwiseProduct(step).norm();
     if (length > furthest) step *= furthest / length;
+    const Vector scales = log_variances();
     fit_->unpack(before_ + step);
-    mixed_ = fit_->begin();
+    mixed_ = fit_->begin() && (log_variances() - scales).cwiseAbs().maxCoeff() <= furthest_scale;
     if (mixed_) return true;
     forget();
     fit_->unpack(plain_);
@@ -67,6 +70,14 @@ class AcceleratedSweeps {
   }
 
  private:
+  [[nodiscard]] Vector log_variances() const {
+    Vector out(static_cast<Index>(fit_->log_scales().size()) + 1);
+    Index at = 0;
+    for (const Normal& phi : fit_->log_scales()) out(at++) = phi.mean;
+    out(at) = fit_->noise().mean;
+    return out;
+  }
+
   NetworkFit* fit_;
   AndersonMixing mixing_;
   Vector before_, plain_;
@@ -113,8 +124,10 @@ NetworkRunResult run_network(NetworkFit& fit, const NetworkRunOptions& options,
     double log_evidence;
   };
   std::optional<Trial> trial;
+  double halved = std::numeric_limits<double>::infinity();
+  int last_halved = 0;
   for (int sweep = 1; sweep <= options.max_sweeps; ++sweep) {
-    const bool quiet = linear ? sweep > quiet_linear
+    const bool quiet = linear ? sweep > quiet_linear && result.residual < quiet_mismatch_linear
                               : !trial && sweep > std::max(careful_sweeps, last_loss + quiet_sweeps) &&
                                     result.residual < quiet_mismatch;
     if (quiet)
@@ -136,6 +149,11 @@ NetworkRunResult run_network(NetworkFit& fit, const NetworkRunOptions& options,
       result.residual = fit.sweep(0.0).mismatch;
       if (result.residual <= options.tolerance) return result;
     }
+    if (swept.mismatch < 0.5 * halved) {
+      halved = swept.mismatch;
+      last_halved = sweep;
+    }
+    if (options.patience > 0 && sweep - last_halved >= options.patience) break;
     bool good = true;
     if (quiet) good = accelerated.after_sweep(swept);
     if (trial && sweep == last_trial + trial_sweeps) {

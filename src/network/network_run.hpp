@@ -13,6 +13,7 @@ struct NetworkRunOptions {
   double damping = 0.6;
   int max_sweeps = 1000;
   double tolerance = 1e-5;
+  int patience = 0;  ///< Sweeps without a halved residual after which a run is given up as at its limit; 0: none.
 };
 
 struct NetworkRunResult {

@@ -4,8 +4,10 @@
 #include "linalg/dense.hpp"
 #include "numerics/batch.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <vector>
 
 namespace gaussmith {
 
@@ -16,6 +18,8 @@ constexpr int outer_loops = 5, inner_steps = 60;
 constexpr double first_noise = 0.3, least_noise = 1e-6;
 /// Random weights: their deviation over that which gives h unit variance.
 constexpr double spread = 1.5;
+/// Of the sites of a log scale that does not start from its prior.
+constexpr double start_precision = 2.0;
 /// What is added to sums of squared weights where precisions are re-estimated: hidden, linear.
 constexpr double hidden_floor = 0.05, linear_floor = 0.02;
 
@@ -145,6 +149,21 @@ void set_prior_sites(NetworkUnit& unit, const Vector& precision) {
   unit.weights.shift.setZero();
 }
 
+/// Log scales near one value: sites of every scale share a precision of start_precision.
+void set_scale_sites(NetworkFit& fit, double mean) {
+  const LogVariancePrior& prior = fit.problem().prior.scale_prior;
+  std::vector<double> sharing(fit.log_scales().size());
+  for (const NetworkUnit& unit : fit.units())
+    for (const Index l : unit.scale) sharing[static_cast<std::size_t>(l)] += 1.0;
+  const double shift = start_precision * mean + (mean - prior.mean) / (prior.sd * prior.sd);
+  for (NetworkUnit& unit : fit.units())
+    for (std::size_t j = 0; j < unit.scale.size(); ++j) {
+      const double share = 1.0 / sharing[static_cast<std::size_t>(unit.scale[j])];
+      unit.log_scales.precision(static_cast<Index>(j)) = share * start_precision;
+      unit.log_scales.shift(static_cast<Index>(j)) = share * shift;
+    }
+}
+
 void set_output_prior(NetworkFit& fit) {
   const double scale = fit.problem().prior.output_scale;
   fit.output_prior.precision.setConstant(1.0 / (scale * scale));
@@ -155,11 +174,16 @@ void set_output_prior(NetworkFit& fit) {
 
 void start_linear(NetworkFit& fit) {
   const NetworkProblem& problem = fit.problem();
+  const LogVariancePrior& prior = problem.prior.scale_prior;
+  // Many weights start so small that together they explain no more than there is.
+  const double scale =
+      prior.sd > 0.0 ? std::min(prior.mean, -std::log(static_cast<double>(problem.input_count()))) : prior.mean;
   for (NetworkUnit& unit : fit.units()) {
-    set_prior_sites(unit, Vector::Constant(unit.weights.precision.size(), std::exp(-problem.prior.scale_prior.mean)));
+    set_prior_sites(unit, Vector::Constant(unit.weights.precision.size(), std::exp(-scale)));
     unit.log_scales = GaussianFactors(unit.log_scales.shift.size());
     unit.activations = GaussianFactors(problem.row_count());
   }
+  if (scale < prior.mean) set_scale_sites(fit, scale);
   if (!problem.gaussian) return;
   const double noise = problem.prior.noise_prior.sd > 0.0 ? first_noise : std::exp(problem.prior.noise_prior.mean);
   set_noise_sites(fit, noise);
@@ -216,6 +240,9 @@ void start_fitted(NetworkFit& fit, Random& random) {
   fit.output_sites.shift = curvature.cwiseProduct(at.g * w.output) + slope;
   set_output_prior(fit);
   if (problem.gaussian) set_noise_sites(fit, loss.noise());
+  // These sites stand along E[g], not along g at the point: shifts of the latter would have the output weights make up
+  // for the difference, those of units without any effect above all.
+  if (fit.begin()) fit.output_sites.shift = curvature.cwiseProduct(fit.activation_means() * w.output) + slope;
 }
 
 }  // namespace gaussmith

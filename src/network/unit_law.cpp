@@ -36,6 +36,21 @@ void add_signed(ConstMatrixView rows, const Eigen::Ref<const Vector>& weights, d
   serial::add_square(sign, scaled, As::transposed, 1.0, sum);
 }
 
+/// Whether the factors cannot be a distribution: every weight without a positive precision needs a row of its own that
+/// holds it.
+bool too_few_rows(const GaussianFactors& weights, const GaussianFactors& activations) {
+  return (weights.precision.array() <= 0.0).count() > (activations.precision.array() > 0.0).count();
+}
+
+/// Weights whose precisions the covariance form lifts.
+std::vector<Index> weights_to_lift(const Vector& precision, double usual) {
+  std::vector<Index> lifted;
+  lifted.reserve(static_cast<std::size_t>(precision.size()));
+  for (Index j = 0; j < precision.size(); ++j)
+    if (precision(j) <= smallest_of_usual * usual) lifted.push_back(j);
+  return lifted;
+}
+
 /// The factorisation of the covariance form, over the rows h = X w with K = X P X', P the variances that the factors of
 /// w give alone. A weight whose factor has no positive precision gets one, and a row of its own that takes the excess
 /// away again: the same q.
@@ -49,9 +64,7 @@ struct RowsFactor {
   RowsFactor(const Matrix& x, const GaussianFactors& weights, const GaussianFactors& activations) {
     const Index n = x.rows(), d = x.cols();
     const double usual = weights.precision.cwiseMax(0.0).sum() / static_cast<double>(d);
-    std::vector<Index> lifted;
-    for (Index j = 0; j < d; ++j)
-      if (weights.precision(j) <= smallest_of_usual * usual) lifted.push_back(j);
+    const std::vector<Index> lifted = weights_to_lift(weights.precision, usual);
     const auto extra = static_cast<Index>(lifted.size());
     rows.setZero(n + extra, d);
     rows.topRows(n) = x;
@@ -136,6 +149,7 @@ bool UnitLaw::refresh_precision(const GaussianFactors& weights, const GaussianFa
 }
 
 bool UnitLaw::refresh_covariance(const GaussianFactors& weights, const GaussianFactors& activations) {
+  if (too_few_rows(weights, activations)) return false;
   RowsFactor q(*rows_, weights, activations);
   if (!q.factorise()) return false;
   const Vector prior_mean = q.prior_variance.cwiseProduct(weights.shift);
