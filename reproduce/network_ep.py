@@ -202,7 +202,7 @@ def tables(lines):
             if not found:
                 continue
             errors = [line["rmse"] if line["rmse"] is not None else 100 * line["error_rate"] for line in found]
-            units = [line["units"] for line in found if line.get("units")]
+            units = [line["units"] for line in found if line["model"].startswith("network") and line.get("units") is not None]
             print(f"| {name} | {found[0]['rows']} | {model} | {len(found)} | {spread(errors, 3)} | "
                   f"{spread([line['density'] for line in found], 3)} | {spread([line['left_out'] for line in found], 3)} | "
                   f"{spread(units, 1)} | {sum(line['converged'] for line in found)} | "
@@ -234,8 +234,11 @@ def checks(lines):
             worst[name] = min(worst.get(name, math.inf), line["density"] - linear["density"])
     print("\nnetwork less sparse linear in density, the least of the sets: " +
           ", ".join(f"{name} {value:+.3f}" for name, value in worst.items()))
-    stacked = [(line["left_out"] - max(s["leave_one_out"] for s in line["starts"] if s["weight"] > 0))
-               for line in lines if line["model"] == "network" and len(line.get("starts", ())) > 1]
+    stacked = []
+    for line in lines:
+        stack = [s["leave_one_out"] for s in line.get("starts", ()) if s["converged"] or not line["converged"]]
+        if line["model"] == "network" and len(stack) > 1:
+            stacked.append(line["left_out"] - max(stack))
     if stacked:
         print(f"\nstacking less its best start in mean leave-one-out density: {min(stacked):+.4f} at least")
     starts = [s for line in lines if line["model"] == "network" for s in line.get("starts", ())]

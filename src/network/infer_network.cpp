@@ -27,6 +27,9 @@ constexpr double power_of_networks = 0.8, power_of_linear = 1.0;
 constexpr int patience_of_linear = 60;
 constexpr double tolerance_of_networks = 1e-5, tolerance_of_linear = 1e-8;
 
+/// A residual that says nothing: some site has no cavity, or a moment is off by a standard deviation.
+constexpr double far_off = 1.0;
+
 /// One start and what came of it.
 struct Start {
   std::unique_ptr<NetworkFit> fit;
@@ -161,13 +164,18 @@ NetworkPosterior infer(const NetworkModel& model, const NetworkEp& method, const
     parallel_blocks(static_cast<Index>(starts.size()), 1, threads,
                     [&](Index r, Index) { run_start(static_cast<std::size_t>(r), 1); });
 
-  // Starts that did not converge count only where none did.
+  // Starts that did not converge count only where none did, and of those only the ones that came near, if any did.
   const bool any =
       std::any_of(starts.begin(), starts.end(), [](const Start& s) { return s.run.status == Status::converged; });
+  const bool near = std::any_of(starts.begin(), starts.end(), [](const Start& s) { return s.run.residual < far_off; });
   std::vector<std::size_t> counting;
-  for (std::size_t r = 0; r < starts.size(); ++r)
-    if ((starts[r].run.status == Status::converged || !any) && starts[r].left_out.log_density.size() > 0)
+  counting.reserve(starts.size());
+  for (std::size_t r = 0; r < starts.size(); ++r) {
+    const NetworkRunResult& of = starts[r].run;
+    if ((any ? of.status == Status::converged : !near || of.residual < far_off) &&
+        starts[r].left_out.log_density.size() > 0)
       counting.push_back(r);
+  }
   if (counting.empty())
     throw InvalidModel(starts.front().run.sweeps == 0
                            ? "inputs or responses are too large to compute with; standardize brings them to size"

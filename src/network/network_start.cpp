@@ -175,9 +175,9 @@ void set_output_prior(NetworkFit& fit) {
 void start_linear(NetworkFit& fit) {
   const NetworkProblem& problem = fit.problem();
   const LogVariancePrior& prior = problem.prior.scale_prior;
-  // Many weights start so small that together they explain no more than there is.
-  const double scale =
-      prior.sd > 0.0 ? std::min(prior.mean, -std::log(static_cast<double>(problem.input_count()))) : prior.mean;
+  // Many weights of a linear model start so small that together they explain no more than there is.
+  const bool many = fit.hidden() == 0 && prior.sd > 0.0;
+  const double scale = many ? std::min(prior.mean, -std::log(static_cast<double>(problem.input_count()))) : prior.mean;
   for (NetworkUnit& unit : fit.units()) {
     set_prior_sites(unit, Vector::Constant(unit.weights.precision.size(), std::exp(-scale)));
     unit.log_scales = GaussianFactors(unit.log_scales.shift.size());

@@ -40,8 +40,7 @@ GAUSSMITH_VECTORISED void outputs_at_nodes(const double* __restrict node, Chunk&
       chunk.node_mean[q][i] = chunk.output_mean[i] + apart * chunk.weight_mean[i];
       chunk.node_variance[q][i] =
           chunk.output_variance[i] + apart * (2.0 * chunk.covariance[i] + apart * chunk.weight_variance[i]);
-      chunk.beside[q][i] =
-          h * (0.5 * chunk.precision[i] * h - chunk.shift[i]) + 0.5 * (node[q] - x) * (node[q] + x);
+      chunk.beside[q][i] = h * (0.5 * chunk.precision[i] * h - chunk.shift[i]) + 0.5 * (node[q] - x) * (node[q] + x);
     }
 }
 

@@ -66,6 +66,23 @@ class Networks(ToolTest):
         self.assertAlmostEqual(scores["rmse"], fit["training"]["rmse"], delta=1e-9)
         self.assertEqual(scores["method"], "ep")
 
+    def test_a_start_with_an_idle_unit_does_not_run_away(self):
+        # A unit without effect got an output weight of -9.6, and what it said of its activations was narrower than any rule
+        # saw: the log evidence went to 6e6 and stayed there.
+        draw = random.Random("friedman 105")
+        lines = [",".join(f"x{j + 1}" for j in range(10)) + ",y"]
+        for _ in range(200):
+            x = [draw.random() for _ in range(10)]
+            f = 10 * math.sin(math.pi * x[0] * x[1]) + 20 * (x[2] - 0.5) ** 2 + 10 * x[3] + 5 * x[4]
+            lines.append(",".join(map(repr, [*x, f + draw.gauss(0, 1)])))
+        self.write("f.csv", "\n".join(lines) + "\n")
+        done = self.run_tool(*FIT, "--data", "f.csv", "--prior", "network", "--set", "network.starts=1", "--set",
+                             "network.max_iterations=60", "--seed", "105", "--json", "--quiet")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        start, = json.loads(done.stdout)["network"]["starts"]
+        self.assertLess(start["residual"], 1.0)
+        self.assertLess(abs(start["log_evidence"]), 1000)
+
     def test_same_seed_same_bytes_at_any_number_of_threads(self):
         self.write("t.csv", sine_table(rows=30))
         runs = [self.run_tool(*FIT, "--data", "t.csv", "--prior", "network", "--units", "2", "--set", "network.starts=2", "--set",

@@ -4,6 +4,7 @@
 #include "gaussmith/network.hpp"
 #include "gaussmith/random.hpp"
 #include "network/network_problem.hpp"
+#include "network/unit_law.hpp"
 #include "numerics/special.hpp"
 #include "support/models.hpp"
 
@@ -314,6 +315,30 @@ TEST(LinearNetwork, ConvergesOnSeededProblems) {
     converged += q.report().converged() ? 1 : 0;
   }
   EXPECT_EQ(converged, problems);
+}
+
+TEST(LinearNetwork, ConvergesWithFarMoreInputsThanRows) {
+  // Log scales that many weights share drift for long, and an extrapolated step may send them anywhere.
+  const Matrix x = random_matrix(30, 600, 31);
+  for (const WeightPrior weights : {WeightPrior::laplace, WeightPrior::gaussian}) {
+    NetworkModel model = linear_network(x, gaussian_sites(sparse_responses(x, 4, 0.3, 32)), weights);
+    model.standardize = true;
+    const NetworkPosterior q = infer(model, {}, {});
+    EXPECT_TRUE(q.report().converged()) << to_string(weights) << ": " << q.report().brief();
+    // All weights together explain about the variance of the responses, which is one.
+    EXPECT_NEAR(q.summary().scales.front().mean, -std::log(600.0), 3.0) << to_string(weights);
+  }
+}
+
+TEST(LinearNetwork, CovarianceFormRefusesMoreNegativePrecisionsThanRows) {
+  const Matrix x = random_matrix(5, 40, 33);
+  GaussianFactors weights(40), activations(5);
+  weights.precision.setOnes();
+  activations.precision.setConstant(10.0);
+  UnitLaw law(x, true);
+  ASSERT_TRUE(law.refresh(weights, activations, 1));
+  weights.precision.head(6).setConstant(-1e-3);
+  EXPECT_FALSE(law.refresh(weights, activations, 1));
 }
 
 TEST(LinearNetwork, ConstantColumnsAreIrrelevantAndGroupsShareAScale) {

@@ -16,6 +16,7 @@
 #include <array>
 #include <cmath>
 #include <numbers>
+#include <span>
 #include <vector>
 
 namespace gaussmith {
@@ -163,44 +164,69 @@ TEST(OutputMoments, AreThoseOfDraws) {
     EXPECT_NEAR(covariance(k), with_v(k) / draws, 5.0 * std::sqrt(s(k, k) * (variance + mean * mean) / draws));
 }
 
-TEST(UnitTilt, MomentsAreThoseOfAnIntegralOverTheActivation) {
-  // One row; f given h is normal with the moments that the header states.
-  const Vector y = Vector::Constant(1, 1.1);
-  NoisyOutput law(y, 0.8, 1);
+namespace {
+
+/// One row; f given h is normal with the moments that the header states.
+struct TiltCase {
+  Normal q;
+  double tau, nu, y, output_mean, rest, weight_mean, weight_variance, covariance;
+};
+
+/// Tilted mean and variance of h are those of an integral, to `accuracy` deviations.
+void expect_tilt(const TiltCase& at, std::span<const double> breaks, double accuracy) {
+  const double power = 0.8, p_tau = power * at.tau, p_nu = power * at.nu;
+  const Vector y = Vector::Constant(1, at.y);
+  NoisyOutput law(y, power, 1);
   set_noise(law, {-1.0, 0.0});
-  const double tau = 0.7, nu = 0.4, power = 0.8;
-  const Normal q{0.5, 0.35};
   Normal cavity;
-  ASSERT_TRUE(without(q, power * tau, power * nu, cavity));
+  ASSERT_TRUE(without(at.q, p_tau, p_nu, cavity));
   double g = 0.0, unused = 0.0;
   activation_moments({&cavity.mean, 1}, {&cavity.variance, 1}, {&g, 1}, {&unused, 1});
-  const double m_f = 0.8, rest = 0.5, m_k = 1.2, s_kk = 0.1, c_k = 0.15;
-  const double p_tau = power * tau, p_nu = power * nu;
   double shift = 0.0, ratio = 0.0;
   tilt_unit(law, 0,
-            {.mean = {&q.mean, 1},
-             .variance = {&q.variance, 1},
+            {.mean = {&at.q.mean, 1},
+             .variance = {&at.q.variance, 1},
              .precision = {&p_tau, 1},
              .shift = {&p_nu, 1},
              .activation = {&g, 1},
-             .output_mean = {&m_f, 1},
-             .output_variance = {&rest, 1},
-             .weight_mean = {&m_k, 1},
-             .weight_variance = {&s_kk, 1},
-             .covariance = {&c_k, 1}},
+             .output_mean = {&at.output_mean, 1},
+             .output_variance = {&at.rest, 1},
+             .weight_mean = {&at.weight_mean, 1},
+             .weight_variance = {&at.weight_variance, 1},
+             .covariance = {&at.covariance, 1}},
             {&shift, 1}, {&ratio, 1});
   const auto integrand = [&](double h) {
     const double apart = std::erf(h / std::sqrt(2.0)) - g;
-    const double variance = rest + 2.0 * apart * c_k + apart * apart * s_kk + std::exp(-1.0) / power;
+    const double variance =
+        at.rest + 2.0 * apart * at.covariance + apart * apart * at.weight_variance + std::exp(-1.0) / power;
     const double f = std::exp(normal_log_density(h, cavity.mean, cavity.variance) +
-                              normal_log_density(y(0), m_f + m_k * apart, variance));
+                              normal_log_density(at.y, at.output_mean + at.weight_mean * apart, variance));
     return std::array<double, 3>{f, h * f, h * h * f};
   };
-  const std::array<double, 4> breaks{-8.0, 0.0, 1.0, 8.0};
-  const auto truth = integrate<3>(integrand, breaks).value;
+  const auto truth = integrate<3>(integrand, breaks, {.relative = 1e-10}).value;
   const double mean = truth[1] / truth[0], variance = truth[2] / truth[0] - mean * mean;
-  EXPECT_NEAR(q.mean + std::sqrt(q.variance) * shift, mean, 1e-6);
-  EXPECT_NEAR(q.variance * ratio, variance, 1e-6);
+  EXPECT_NEAR(at.q.mean + std::sqrt(at.q.variance) * shift, mean, accuracy * std::sqrt(variance));
+  EXPECT_NEAR(at.q.variance * ratio / variance, 1.0, accuracy);
+}
+
+}  // namespace
+
+TEST(UnitTilt, MomentsAreThoseOfAnIntegralOverTheActivation) {
+  const std::array<double, 4> breaks{-8.0, 0.0, 1.0, 8.0};
+  expect_tilt({{0.5, 0.35}, 0.7, 0.4, 1.1, 0.8, 0.5, 1.2, 0.1, 0.15}, breaks, 1e-5);
+}
+
+TEST(UnitTilt, FollowsAPeakFarNarrowerThanTheRule) {
+  // All mass of the rule of q(h) falls on one node, whose spread is none.
+  const std::array<double, 9> breaks{-8.0, -0.5, -0.1, 0.0, 0.05, 0.1, 0.2, 0.6, 8.0};
+  expect_tilt({{0.0591, 0.952}, 0.0055, 0.07, 0.377, 0.477, 0.0382, -96.0, 0.63, 0.0}, breaks, 1e-2);
+  expect_tilt({{-0.4, 1.5}, 0.0055, 0.0, 3.0, 0.477, 0.0382, 60.0, 0.63, 0.0}, breaks, 1e-2);
+}
+
+TEST(UnitTilt, FollowsACavityFarWiderThanTheRule) {
+  // The site has narrowed q(h) to a tenth and the row says next to nothing.
+  const std::array<double, 5> breaks{-9.0, -1.0, 0.5, 2.0, 9.0};
+  expect_tilt({{0.5, 0.01}, 123.0, 61.5, 1.1, 0.8, 0.5, 0.05, 0.001, 0.0}, breaks, 1e-2);
 }
 
 TEST(OutputWeights, SiteIsOfRankOne) {
