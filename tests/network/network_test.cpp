@@ -148,6 +148,44 @@ TEST(Network, UnconvergedStartsSaySo) {
   EXPECT_TRUE(q.predict(train.inputs).log_density(train.responses).allFinite());
 }
 
+TEST(Network, StartsThatDidNotConvergeHaveNoWeightBesideThoseThatDid) {
+  const Curve train = curve(60, 111);
+  const NetworkModel model = network(train.inputs, train.responses, 4);
+  const NetworkPosterior all = infer(model, short_run(4, 1000), {.seed = 1});
+  std::vector<int> sweeps;
+  sweeps.reserve(4);
+  for (const NetworkStartReport& start : all.summary().starts) sweeps.push_back(start.sweeps);
+  std::sort(sweeps.begin(), sweeps.end());
+  ASSERT_LT(sweeps.front(), sweeps.back());
+  // As many as the fastest start needs.
+  const NetworkPosterior q = infer(model, short_run(4, sweeps.front()), {.seed = 1});
+  EXPECT_TRUE(q.report().converged()) << q.report().brief();
+  double total = 0.0;
+  int unconverged = 0;
+  for (const NetworkStartReport& start : q.summary().starts) {
+    total += start.weight;
+    if (start.status == Status::converged) continue;
+    EXPECT_EQ(start.weight, 0.0);
+    ++unconverged;
+  }
+  EXPECT_GT(unconverged, 0);
+  EXPECT_NEAR(total, 1.0, 1e-12);
+  EXPECT_LT(q.report().residual, q.report().tolerance);
+}
+
+TEST(Network, AnyNumberOfThreadsGivesTheSameBitsThroughPruningAndMixing) {
+  const Curve train = curve(600, 92);
+  const NetworkModel model = network(train.inputs, train.responses, 5);
+  const NetworkPosterior a = infer(model, short_run(2, 200), {.threads = 1, .seed = 5});
+  const NetworkPosterior b = infer(model, short_run(2, 200), {.threads = 2, .seed = 5});
+  EXPECT_TRUE(std::any_of(a.report().history.begin(), a.report().history.end(),
+                          [](const Iteration& i) { return i.step == "accelerated"; }));
+  EXPECT_LT(a.summary().units_kept, 5);
+  expect_same_bits(a.latent().mean, b.latent().mean);
+  expect_same_bits(a.latent().variance, b.latent().variance);
+  EXPECT_EQ(a.log_evidence().value, b.log_evidence().value);
+}
+
 TEST(Network, StopsWhenAsked) {
   const Curve train = curve(60, 121);
   int calls = 0;

@@ -229,6 +229,52 @@ TEST(UnitTilt, FollowsACavityFarWiderThanTheRule) {
   expect_tilt({{0.5, 0.01}, 123.0, 61.5, 1.1, 0.8, 0.5, 0.05, 0.001, 0.0}, breaks, 1e-2);
 }
 
+TEST(UnitTilt, OutputGivenAnActivationIsThatOfTheWholeNetwork) {
+  // Two units and an intercept, E[f | h_1] and Var[f | h_1] from scratch: nothing is added to or taken off m_f and V_f.
+  const Normal first{0.4, 0.2}, second{-0.7, 0.9}, intercept{0.2, 0.3};
+  const double m1 = 1.1, m2 = 0.8, s11 = 0.3, s12 = -0.12, s22 = 0.2, y = 1.3, power = 0.8;
+  std::array<double, 2> g{}, g_variance{};
+  const std::array<double, 2> means{first.mean, second.mean}, variances{first.variance, second.variance};
+  activation_moments(means, variances, g, g_variance);
+  const double square2 = g_variance[1] + g[1] * g[1];
+  const Vector responses = Vector::Constant(1, y);
+  NoisyOutput law(responses, power, 1);
+  set_noise(law, {-1.0, 0.0});
+
+  const double output_mean = intercept.mean + m1 * g[0] + m2 * g[1];
+  const double rest = intercept.variance + s11 * g[0] * g[0] + 2.0 * s12 * g[0] * g[1] + s22 * g[1] * g[1] +
+                      (m2 * m2 + s22) * g_variance[1];
+  const double covariance = s11 * g[0] + s12 * g[1], none = 0.0;
+  double shift = 0.0, ratio = 0.0;
+  tilt_unit(law, 0,
+            {.mean = {&first.mean, 1},
+             .variance = {&first.variance, 1},
+             .precision = {&none, 1},
+             .shift = {&none, 1},
+             .activation = {g.data(), 1},
+             .output_mean = {&output_mean, 1},
+             .output_variance = {&rest, 1},
+             .weight_mean = {&m1, 1},
+             .weight_variance = {&s11, 1},
+             .covariance = {&covariance, 1}},
+            {&shift, 1}, {&ratio, 1});
+  const auto integrand = [&](double h) {
+    const double g1 = std::erf(h / std::sqrt(2.0));
+    const double mean = intercept.mean + m1 * g1 + m2 * g[1];
+    // E[(h_0 + v_1 g_1 + v_2 g_2)^2] about the mean, term by term.
+    const double variance =
+        intercept.variance + s11 * g1 * g1 + 2.0 * s12 * g1 * g[1] + (s22 + m2 * m2) * square2 - m2 * m2 * g[1] * g[1];
+    const double f = std::exp(normal_log_density(h, first.mean, first.variance) +
+                              normal_log_density(y, mean, variance + std::exp(-1.0) / power));
+    return std::array<double, 3>{f, h * f, h * h * f};
+  };
+  const std::array<double, 4> breaks{-7.0, 0.0, 1.0, 7.0};
+  const auto truth = integrate<3>(integrand, breaks, {.relative = 1e-10}).value;
+  const double mean = truth[1] / truth[0], variance = truth[2] / truth[0] - mean * mean;
+  EXPECT_NEAR(first.mean + std::sqrt(first.variance) * shift, mean, 1e-5);
+  EXPECT_NEAR(first.variance * ratio, variance, 1e-5);
+}
+
 TEST(OutputWeights, SiteIsOfRankOne) {
   // By explicit inverses: the precision and the shift that the tilted moments have and the cavity has not.
   Matrix s(2, 2);
