@@ -54,7 +54,7 @@ class DesignSession(Printed):
         )
 
     def ask(self, count: int = 1, *, at_random: bool = False) -> Proposal:
-        """`count` rows, or groups of candidates, to measure next: the same until they are told."""
+        """`count` rows, or groups of candidates, to measure next: the same until they are told or others are asked for."""
         fields = self._core.propose(count, at_random)
         return Proposal(fields["rows"], list(fields["chosen"]), float(fields["gain"]))
 
