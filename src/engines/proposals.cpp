@@ -17,8 +17,9 @@ Proposals::Proposals(const Model& model, const SamplingFit& fit, double share_of
   modes_ = gaussians_at(found.modes, fit.space, model);
   prior_ = ReferenceGaussian::prior(fit.space);
   const double rest = prior_ ? 1.0 - share_of_prior : 1.0;
+  parts_.reserve(modes_.size() + 2);
+  parts_.push_back({&fit.reference, modes_.empty() ? rest : 0.5 * rest});
   if (prior_) parts_.push_back({&*prior_, share_of_prior});
-  parts_.insert(parts_.begin(), {&fit.reference, modes_.empty() ? rest : 0.5 * rest});
   for (const ReferenceGaussian& mode : modes_)
     parts_.push_back({&mode, 0.5 * rest / static_cast<double>(modes_.size())});
   if (!modes_.empty()) words_ += fmt::format(" and {} mode{}", modes_.size(), modes_.size() == 1 ? "" : "s");

@@ -280,6 +280,7 @@ TEST(Compare, TransformsOfResponsesAreThoseOfAllBlocksWithoutCensoredRows) {
 TEST(Compare, LeavesChainsOutWhereTheyWouldTakeManyTimesAsLongAsTheFits) {
   const Comparison found = compare(process_model("gaussian", 310, 3), {.truth = false, .verdicts = false});
   std::vector<std::string> names;
+  names.reserve(found.methods.size());
   for (const ComparedMethod& line : found.methods) names.push_back(line.name);
   EXPECT_EQ(std::count(names.begin(), names.end(), "is"), 1);
   for (const char* slow : {"ais", "ess", "nuts"}) EXPECT_EQ(std::count(names.begin(), names.end(), slow), 0) << slow;
