@@ -311,6 +311,7 @@ class Learning {
       report_.message = fmt::format("largest projected gradient {:.1e}", report_.residual);
     }
     warn_of_milder(objective(), task_.method, report_);
+    warn_of_estimates(best, there, task_.options.tolerance, report_);
     describe_parameters(task_.model, objective(), task_.free, curvature_, report_);
     for (std::string& line : advice(report_, task_.free, objective().best_point()))
       report_.warnings.push_back(std::move(line));
