@@ -548,6 +548,7 @@ std::string summarise(const FitSummary& summary) {
                  "log evidence {:.6f} ({}{}){}", posterior.log_evidence().value,
                  evidence_in_words(posterior.log_evidence().kind), visible_error(posterior.log_evidence()),
                  summary.integration != nullptr ? ", at the learned parameters; integrated over them: below" : ""));
+  line(out, "Variances", variances_in_words(report));
   if (summary.learning != nullptr) {
     line(out, "Learning", learning_line(*summary.learning));
   }

@@ -35,8 +35,18 @@ void line(std::string& out, std::string_view label, std::string_view text) {
 
 std::string visible_error(const Evidence& evidence) {
   constexpr double last_digit = 5e-7;
-  return evidence.numerical_error > last_digit ? fmt::format("; numerical error about {:.1g}", evidence.numerical_error)
-                                               : std::string();
+  std::string text;
+  if (evidence.standard_error.value_or(0.0) > last_digit)
+    text += fmt::format("; standard error {:.2g}", *evidence.standard_error);
+  if (evidence.numerical_error > last_digit)
+    text += fmt::format("; numerical error about {:.1g}", evidence.numerical_error);
+  return text;
+}
+
+std::string variances_in_words(const Report& report) {
+  if (!(report.latent_estimate_error > 0.0)) return {};
+  return fmt::format("estimates; relative errors of at most {:.2g} for rows and {:.2g} for weights (root mean square)",
+                     report.latent_estimate_error, report.weights_estimate_error);
 }
 
 std::string evidence_in_words(EvidenceKind kind) {

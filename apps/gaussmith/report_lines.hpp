@@ -13,8 +13,11 @@ namespace gaussmith::app {
 /// Adds "Label       text\n"; nothing without a text.
 void line(std::string& out, std::string_view label, std::string_view text);
 
-/// The numerical error where it reaches the digits that are printed.
+/// The standard error and the numerical error where they reach the digits that are printed.
 [[nodiscard]] std::string visible_error(const Evidence& evidence);
+
+/// What estimated variances are worth; empty where they are exact.
+[[nodiscard]] std::string variances_in_words(const Report& report);
 
 [[nodiscard]] std::string evidence_in_words(EvidenceKind kind);
 

@@ -124,6 +124,7 @@ struct FeatureColumn {
   ColumnType type = ColumnType::numeric;
   double mean = 0.0;                ///< Numeric: x becomes (x - mean) / sd.
   double sd = 1.0;                  ///< Population standard deviation; 1 for a constant column.
+  double filled = 1.0;              ///< Numeric: the share of training rows where x differs from zero.
   std::vector<std::string> levels;  ///< Text: the accepted levels in byte order.
   bool drop_first_level = false;
 

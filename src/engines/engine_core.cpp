@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -18,6 +19,22 @@ namespace {
 
 /// How much a residual, in standard deviations, may change variances.
 constexpr double undone_share = 3.0;
+/// Errors of estimated variances from which on a report warns. Those of draws go both ways and average out in sums over
+/// rows; those from below do not.
+constexpr double rough_variances = 0.5;
+constexpr double biased_variances = 0.1;
+
+void warn_of_rough_variances(Accuracy accuracy, Report& report) {
+  const bool biased = accuracy == Accuracy::from_below;
+  const double worst = std::max(report.latent_estimate_error, report.weights_estimate_error);
+  if (worst <= (biased ? biased_variances : rough_variances)) return;
+  const char* cure =
+      biased ? "vb.variances=sampling:64, more steps, or exact variances" : "more draws or probes, or exact variances";
+  report.warnings.push_back(
+      fmt::format("variances are estimates{} with relative errors of {:.2g} for rows and {:.2g} for weights, on which "
+                  "leave-one-out, training scores and predictions rest; use {}",
+                  biased ? " from below" : "", report.latent_estimate_error, report.weights_estimate_error, cure));
+}
 
 }  // namespace
 
@@ -99,6 +116,7 @@ void end_in_site_form(GaussianCore& core, const SiteRows& sites, const SiteFormE
     // What the search left undone moves variances, too.
     report.latent_estimate_error = std::hypot(estimated.rows, undone_share * report.residual);
     report.weights_estimate_error = std::hypot(estimated.weights, undone_share * report.residual);
+    warn_of_rough_variances(core.accuracy(), report);
   }
   if (!estimated.solved && report.converged()) {
     report.status = Status::inaccurate;
@@ -110,8 +128,7 @@ void end_in_site_form(GaussianCore& core, const SiteRows& sites, const SiteFormE
   judge_rounding(rounding, end.no_step_helps, report);
   state.gradient_error =
       rounding.gradient + 0.5 * estimated.rows * core.sites().precision.cwiseProduct(state.rows().covariances()).norm();
-  state.log_evidence = make_evidence(end.log_evidence, core,
-                                     evidence_kind(end.method, core.determinant_accuracy(), sites, report.converged()));
+  state.log_evidence = make_evidence(end.log_evidence, end.method, core, sites, report.converged());
   // Residuals of estimates are those of all rows together.
   const double rows_together = std::sqrt(static_cast<double>(sites.rows()));
   const double left = core.accuracy() == Accuracy::exact ? report.residual : report.residual / rows_together;

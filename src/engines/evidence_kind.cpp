@@ -12,8 +12,6 @@ constexpr double site_error = 1e-11;
 /// What integrals over one site are good to.
 constexpr double quadrature_error = 1e-9;
 
-}  // namespace
-
 EvidenceKind evidence_kind(const EvidenceOfMethod& method, Accuracy accuracy, const SiteRows& sites, bool converged) {
   switch (accuracy) {
     case Accuracy::estimate:
@@ -27,9 +25,16 @@ EvidenceKind evidence_kind(const EvidenceOfMethod& method, Accuracy accuracy, co
   return method.kind;
 }
 
-Evidence make_evidence(double value, const GaussianCore& core, EvidenceKind kind) {
-  Evidence evidence{value, kind, {}};
-  if (core.determinant_accuracy() != Accuracy::exact) evidence.standard_error = core.half_log_det().standard_error;
+}  // namespace
+
+Evidence make_evidence(double value, const EvidenceOfMethod& method, const GaussianCore& core, const SiteRows& sites,
+                       bool converged) {
+  const bool exact_determinant = core.determinant_accuracy() == Accuracy::exact;
+  const Accuracy accuracy = method.loss_by_variances ? core.accuracy() : core.determinant_accuracy();
+  Evidence evidence{value, evidence_kind(method, accuracy, sites, converged), {}};
+  if (accuracy != Accuracy::exact || !exact_determinant)
+    evidence.standard_error = std::hypot(exact_determinant ? 0.0 : core.half_log_det().standard_error,
+                                         method.loss_by_variances.value_or(0.0));
   return evidence;
 }
 

@@ -9,15 +9,15 @@ namespace gaussmith {
 struct EvidenceOfMethod {
   EvidenceKind kind;              ///< lower_bound or approximation.
   bool exact_for_gaussian_sites;  ///< Its optimum is then the posterior itself.
+  /// Where the variances decide on it: what their errors take from it, about. Its kind is then theirs, too.
+  std::optional<double> loss_by_variances = {};
 };
 
-/// The kind of an evidence from the method, what the core's numbers are, the sites and whether the method reached its
-/// end. Short of it the evidence of Gaussian sites is no exact one, while a bound is one everywhere.
-[[nodiscard]] EvidenceKind evidence_kind(const EvidenceOfMethod& method, Accuracy accuracy, const SiteRows& sites,
-                                         bool converged);
-
-/// The evidence of a core's Gaussian: `value` with what is uncertain in its log-determinant.
-[[nodiscard]] Evidence make_evidence(double value, const GaussianCore& core, EvidenceKind kind);
+/// The evidence of a core's Gaussian at sites that a method found: its kind from the method, the core's accuracy, the
+/// sites and whether the method reached its end; its standard error from the log-determinant and the loss by variances.
+/// Short of the end the evidence of Gaussian sites is no exact one, while a bound is one everywhere.
+[[nodiscard]] Evidence make_evidence(double value, const EvidenceOfMethod& method, const GaussianCore& core,
+                                     const SiteRows& sites, bool converged);
 
 /// The numerical error of an evidence apart from that of its core: rounding of the sum of log t at eta and of other
 /// parts of this size, integrals over sites, and what a search with this residual has left undone.

@@ -34,8 +34,8 @@ void check_laplace(const Model& model) {
     if (!traits.smooth)
       throw InvalidOption(
           fmt::format("the laplace method needs sites with derivatives, but sites[{}] (likelihood {}) has kinks or "
-                      "jumps; use ep or kl",
-                      b, traits.name));
+                      "jumps; use {}",
+                      b, traits.name, traits.super_gaussian ? "ep, kl or vb" : "ep or kl"));
   }
 }
 

@@ -6,12 +6,61 @@
 #include "engines/variance_choice.hpp"
 #include "engines/vb_double_loop.hpp"
 #include "gaussmith/errors.hpp"
+#include "model/sparse_entries.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace gaussmith {
+
+namespace {
+
+/// Of variances that estimates from below see at least, for their errors.
+constexpr double least_share = 0.01;
+
+/// The relative error of every row's variance. Rows with one entry alone have that of their weight; all together have
+/// the root-mean-square that is known.
+Vector row_errors(const Design& design, const VarianceErrors& errors) {
+  const Index rows = design.rows();
+  Vector own = Vector::Zero(rows);  // 1 for rows with one entry.
+  if (const DesignEntries stored = design.entries(); stored.is_sparse())
+    visit_sparse(stored, [&](const auto& entries) {
+      for (Index n = 0; n < rows; ++n)
+        own(n) = entries.outerIndexPtr()[n + 1] - entries.outerIndexPtr()[n] == 1 ? 1.0 : 0.0;
+    });
+  const double others = static_cast<double>(rows) - own.sum();
+  if (!(others > 0.0)) return Vector::Constant(rows, errors.rows);
+  const double squares =
+      static_cast<double>(rows) * errors.rows * errors.rows - own.sum() * errors.weights * errors.weights;
+  const double of_others = std::sqrt(std::max(squares, 0.0) / others);
+  return of_others + own.array() * (errors.weights - of_others);
+}
+
+/// What errors of the variances take from the bound, about. The slope of log Z_site in tau_n is -1/2 (s_n^2 + V_nn), so
+/// that to first order the tangent at x = s^2 + v costs what it lies below g at the true variance: g(x + dv) - g(x) -
+/// g'(x) dv.
+double loss_by_variances(GaussianCore& core, const SiteRows& sites, const Design& design, const Vector& eta) {
+  if (core.accuracy() == Accuracy::exact) return 0.0;
+  const Vector error = row_errors(design, core.variance_errors());
+  const Vector& v = core.variances();
+  Vector off = error.cwiseProduct(v);
+  if (core.accuracy() == Accuracy::from_below) {
+    // The error is relative to the truth, which neither the prior nor the site leaves above these.
+    const Vector limit = core.prior_variances().cwiseMin(core.sites().precision.cwiseInverse());
+    off = off.cwiseQuotient((1.0 - error.array()).max(least_share).matrix()).cwiseMin((limit - v).cwiseMax(0.0));
+  }
+  Vector value;
+  Vector slope;
+  Vector there;
+  sites.expectation(eta, v, &value, nullptr, &slope);
+  sites.expectation(eta, v + off, &there);
+  return std::max(0.0, (there - value).sum() - slope.dot(off));
+}
+
+}  // namespace
 
 void check_vb(const Model& model) {
   for (std::size_t b = 0; b < model.sites.size(); ++b) {
@@ -52,7 +101,8 @@ void run_vb_on(const std::shared_ptr<GaussianCore>& core, const Vb& options, con
   best.report.core = std::move(state.report.core);
   state.report = std::move(best.report);
   const LatentPoint mean = std::move(best.end.mean.at);
-  end_in_site_form(*core, sites, {mean, best.end.bound, {EvidenceKind::lower_bound, true}, false, true}, state);
+  const double loss = loss_by_variances(*core, sites, state.model.design, mean.eta);
+  end_in_site_form(*core, sites, {mean, best.end.bound, {EvidenceKind::lower_bound, true, loss}, false, true}, state);
   state.gradient = [core, mean, &state] {
     return explicit_gradient(*core, mean, state, tangent_site_gradient(state.rows(), state.model.weights));
   };

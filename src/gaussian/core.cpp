@@ -276,7 +276,8 @@ double core_memory(const Model& model, CoreForm form, const Estimation& estimati
         estimation.variances);
     const auto factored = static_cast<double>(factored_rows(model.design, estimation.variances).size());
     const double block = factored > 0.0 ? std::min(64.0, columns) : 16.0;
-    return 8 * (doubles + 6.0 * columns * d + block * (8 * d + 4 * n) + factored * factored);
+    const auto first = static_cast<double>(most_solved_first(model.design, estimation.variances));
+    return 8 * (doubles + 6.0 * columns * d + block * (8 * d + 4 * n) + factored * factored + 2.0 * first * d);
   }
   if (form == CoreForm::sparse) {
     // The factor, a copy that a posterior keeps, and the entries of the inverse in its layout.

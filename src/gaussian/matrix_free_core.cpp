@@ -4,11 +4,11 @@
 #include "gaussian/root_law.hpp"
 #include "linalg/dense.hpp"
 #include "linalg/log_determinant.hpp"
-#include "linalg/preconditioners.hpp"
 #include "model/sparse_entries.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numbers>
 #include <stdexcept>
 #include <utility>
@@ -42,6 +42,13 @@ constexpr double factored_error = 0.01;
 constexpr Index factored_at_once = 64;
 /// Drafts before it is made take one in so many of the draws, but not less than a block.
 constexpr int draft_draws = 4;
+/// Weights whose own precision is less than this share of A_jj may be solved for first,
+constexpr double weakly_held = 0.5;
+constexpr Index most_first = 64;
+/// with at most so many numbers for each of the design,
+constexpr double first_share = 2.0;
+/// where the others are held better than the worst of them by this factor.
+constexpr double worthwhile_hold = 4.0;
 /// Vectors of random signs for the diagonal of an operator.
 constexpr int diagonal_probes = 32;
 
@@ -90,6 +97,13 @@ std::vector<Index> factored_rows(const Design& design, const VarianceMethod& met
   return out;
 }
 
+Index most_solved_first(const Design& design, const VarianceMethod& method) {
+  const bool solves =
+      std::holds_alternative<SampledVariances>(method) || std::holds_alternative<ProbedVariances>(method);
+  if (!solves || !design.has_entries() || !factored_rows(design, method).empty()) return 0;
+  return std::min(most_first, static_cast<Index>(first_share * design.nonzeros() / static_cast<double>(design.cols())));
+}
+
 MatrixFreeCore::MatrixFreeCore(std::shared_ptr<PriorGeometry> geometry, const Vector& offset,
                                const Estimation& estimation)
     : GaussianCore(std::move(geometry), offset), estimation_(estimation) {
@@ -132,6 +146,34 @@ std::optional<double> MatrixFreeCore::refresh_factor(bool exact) const {
   return 1.0;
 }
 
+LinearMap MatrixFreeCore::preconditioner() const { return solved_first_preconditioner(diagonal_, first_); }
+
+void MatrixFreeCore::refresh_preconditioner() const {
+  first_.reset();
+  const Vector held = own_precision().cwiseQuotient(diagonal_);
+  held_ = held.minCoeff();
+  std::vector<Index> weak;
+  for (Index j = 0; j < held.size(); ++j)
+    if (held(j) < weakly_held) weak.push_back(j);
+  const auto weaker = [&](Index i, Index j) { return held(i) < held(j) || (held(i) == held(j) && i < j); };
+  std::sort(weak.begin(), weak.end(), weaker);
+  const auto most = static_cast<std::size_t>(most_solved_first(design(), estimation_.variances));
+  const double others = weak.size() > most ? held(weak[most]) : weakly_held;
+  if (weak.empty() || most == 0 || others < worthwhile_hold * held_) return;
+  weak.resize(std::min(most, weak.size()));
+  Matrix columns(held.size(), static_cast<Index>(weak.size()));
+  for (Index begin = 0; begin < columns.cols(); begin += solved_at_once) {
+    const Index count = std::min(solved_at_once, columns.cols() - begin);
+    Matrix units = Matrix::Zero(held.size(), count);
+    for (Index k = 0; k < count; ++k) units(weak[static_cast<std::size_t>(begin + k)], k) = 1.0;
+    columns.middleCols(begin, count) = times(units);
+  }
+  auto first = std::make_shared<const SolvedFirst>(std::move(weak), columns);
+  if (!first->exists()) return;
+  first_ = std::move(first);
+  held_ = others;
+}
+
 Vector MatrixFreeCore::gram_diagonal(const Vector& weights) const {
   if (design().has_entries()) return design().column_squares(weights, geometry_->threads());
   return squares_by_signs(weights.cwiseAbs().cwiseSqrt(), estimation_.seed,
@@ -144,7 +186,7 @@ bool MatrixFreeCore::factorise(const SiteApproximation& sites) {
   estimate_.reset();
   checked_ = false;
   log_determinant_.reset();
-  factored_determinant_ = false;
+  exact_determinant_ = false;
   precision_ = precision;
   if ((precision.array() < 0.0).any()) return false;
   diagonal_ = prior_precision_ + gram_diagonal(precision);
@@ -176,7 +218,7 @@ PrecisionSystem MatrixFreeCore::system() const {
   PrecisionSystem out;
   out.dimension = geometry_->dimension();
   out.times = product();
-  out.preconditioner = diagonal_preconditioner(diagonal_);
+  out.preconditioner = preconditioner();
   out.diagonal = diagonal_;
   out.exact_diagonal = design().has_entries();
   out.rows = rows();
@@ -205,10 +247,9 @@ void MatrixFreeCore::set_draft(bool draft) {
 }
 
 double MatrixFreeCore::final_reduction() const {
-  // A >= Q and what rows with one entry add to it, so that scaled by its diagonal A has no eigenvalue below rho. A
-  // residual r leaves an error of r'A^-1 r <= r'M r / rho, while b'M b is about D.
-  const double rho = own_precision().cwiseQuotient(diagonal_).minCoeff();
-  const double reduction = drawn_error * std::sqrt(rho / static_cast<double>(geometry_->dimension()));
+  // A >= Q and what rows with one entry add to it, so that M A has no eigenvalue below the share that these hold. A
+  // residual r leaves an error of r'A^-1 r <= r'M r / share, while b'M b is about D.
+  const double reduction = drawn_error * std::sqrt(held_ / static_cast<double>(geometry_->dimension()));
   return std::clamp(reduction, finest_drawn_reduction, drawn_reduction);
 }
 
@@ -223,6 +264,7 @@ const VarianceEstimate& MatrixFreeCore::estimate() const {
   if (estimate_) return *estimate_;
   VarianceOptions options = estimator_options();
   options.errors = false;
+  refresh_preconditioner();
   if (std::holds_alternative<SampledVariances>(estimation_.variances)) {
     // Drafts are where better ones begin, the first of them far from the last.
     options.reduction = !draft_ ? final_reduction() : last_root_.size() > 0 ? draft_reduction : first_reduction;
@@ -266,7 +308,7 @@ Accuracy MatrixFreeCore::accuracy() const {
   return std::holds_alternative<LanczosVariances>(estimation_.variances) ? Accuracy::from_below : Accuracy::estimate;
 }
 
-Accuracy MatrixFreeCore::determinant_accuracy() const { return factored_determinant_ ? Accuracy::exact : accuracy(); }
+Accuracy MatrixFreeCore::determinant_accuracy() const { return exact_determinant_ ? Accuracy::exact : accuracy(); }
 
 VarianceErrors MatrixFreeCore::variance_errors() {
   if (is_exact(estimation_.variances)) return {};
@@ -299,12 +341,13 @@ LatentPoint MatrixFreeCore::mean(const Vector& shift, const SolveGoal& goal) con
   // The reduction is that of what the start leaves. A start that is good enough is improved all the same: the step
   // tells how good it is.
   b -= times(goal.start->coordinates);
-  options.residual_square = std::min(options.residual_square, 0.25 * b.cwiseAbs2().cwiseQuotient(diagonal_).sum());
+  const Matrix improved = preconditioner()(b);
+  options.residual_square = std::min(options.residual_square, 0.25 * improved.col(0).dot(b));
   return point(goal.start->coordinates + solve(b, options));
 }
 
 Vector MatrixFreeCore::solve(const Vector& b, const ConjugateGradientOptions& options) const {
-  ConjugateGradientResult solved = conjugate_gradients(product(), b, options, diagonal_preconditioner(diagonal_));
+  ConjugateGradientResult solved = conjugate_gradients(product(), b, options, preconditioner());
   solved_ = solved.end == ConjugateGradientEnd::converged;
   return solved.solution;
 }
@@ -330,9 +373,10 @@ LogDeterminant MatrixFreeCore::half_log_det() const {
       const VarianceEstimate exact = estimate_variances(system(), ExactVariances{}, options);
       out.exists = exact.solves == ConjugateGradientEnd::converged;
       if (out.exists) out.value = -2.0 * exact.root.diagonal().array().log().sum();
+      exact_determinant_ = true;
     } else if (refresh_factor(true)) {
       out.value = factor_.log_determinant();
-      factored_determinant_ = true;
+      exact_determinant_ = true;
     } else {
       LogDeterminantOptions options;
       options.probes = determinant_probes;

@@ -1,14 +1,17 @@
 #pragma once
 // Matrix-free form of the core: A = Q + H'T H over the weights, Q diagonal, known by its products alone. Coordinates
-// are w - mean. Means come from conjugate gradients, preconditioned with the diagonal; variances from one of the
-// estimators of linalg/variance_estimators.hpp, the log-determinant from stochastic Lanczos quadrature. A product costs
-// two with H; nothing is D x D or N x N, unless exact variances are asked for. No negative site precisions.
+// are w - mean. Means come from conjugate gradients, preconditioned with the diagonal and, for draws and probes, with
+// weights that are solved for first: those that their own precision holds least, such as an intercept and the commonest
+// words of a text. Variances come from one of the estimators of linalg/variance_estimators.hpp, the log-determinant
+// from stochastic Lanczos quadrature. A product costs two with H; nothing is D x D or N x N, unless exact variances are
+// asked for. No negative site precisions.
 //
 // Where few rows join weights, draws and the log-determinant come through a factor over those rows (RowFactor), which
 // is exact at the precisions it was made with and the preconditioner at others.
 
 #include "gaussian/core.hpp"
 #include "gaussian/row_factor.hpp"
+#include "linalg/preconditioners.hpp"
 #include "linalg/variance_estimators.hpp"
 
 namespace gaussmith {
@@ -18,6 +21,10 @@ constexpr Index most_factored_rows = 5000;
 /// Rows that join weights, those with several entries, where draws come through a factor over them; none where there
 /// are more than that, or more than weights.
 [[nodiscard]] std::vector<Index> factored_rows(const Design& design, const VarianceMethod& method);
+
+/// Weights that draws and probes solve for first (SolvedFirst), at most: no more than 64, and no more numbers for them
+/// than twice those of the design. None for operators, and none where draws come through a factor over rows.
+[[nodiscard]] Index most_solved_first(const Design& design, const VarianceMethod& method);
 
 class MatrixFreeCore final : public GaussianCore {
  public:
@@ -57,6 +64,10 @@ class MatrixFreeCore final : public GaussianCore {
   [[nodiscard]] LinearMap product() const;
   [[nodiscard]] Vector solve(const Vector& b, const ConjugateGradientOptions& options) const;
   [[nodiscard]] PrecisionSystem system() const;
+  /// The diagonal's with the weights of first_.
+  [[nodiscard]] LinearMap preconditioner() const;
+  /// Finds the weights to solve for first at the present precisions.
+  void refresh_preconditioner() const;
   [[nodiscard]] VarianceOptions estimator_options() const;
   /// Q and what rows with one entry alone add to it: A without the rows that join weights.
   [[nodiscard]] Vector own_precision() const;
@@ -81,10 +92,12 @@ class MatrixFreeCore final : public GaussianCore {
   mutable std::optional<VarianceEstimate> estimate_;
   mutable Matrix last_root_;  // Of the estimate before, for other precisions: where its solves may begin.
   mutable std::optional<LogDeterminant> log_determinant_;
-  mutable bool factored_determinant_ = false;  // Whether it came from the factor.
-  std::vector<Index> joining_;                 // Rows of the factor; none where it is not used.
+  mutable bool exact_determinant_ = false;  // Whether it came from a factor, of few weights or over rows.
+  std::vector<Index> joining_;              // Rows of the factor; none where it is not used.
   Design joining_rows_;
   mutable RowFactor factor_;
+  mutable std::shared_ptr<const SolvedFirst> first_;
+  mutable double held_ = 1.0;  // The least share of own precision in A_jj over the other weights.
   bool draft_ = false;
   mutable bool solved_ = true;  // The last mean.
   bool checked_ = false;        // Whether the estimate knows its error, where that costs solves.

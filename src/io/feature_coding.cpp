@@ -54,6 +54,7 @@ bool is_constant(ConstSpan values) {
 FeatureColumn code_numeric(const Column& column, const FeatureOptions& options, std::vector<std::string>& warnings) {
   FeatureColumn coded;
   coded.name = column.name;
+  coded.filled = (column.numbers.array() != 0.0).cast<double>().mean();
   const bool constant = is_constant(view(column.numbers));
   if (constant) {
     warnings.push_back(

@@ -155,6 +155,7 @@ Json column_json(const FeatureColumn& column) {
   if (column.type == ColumnType::numeric) {
     entry["mean"] = column.mean;
     entry["sd"] = column.sd;
+    if (column.filled < 1.0) entry["filled"] = column.filled;
   } else {
     entry["levels"] = column.levels;
     entry["drop_first_level"] = column.drop_first_level;
@@ -594,11 +595,16 @@ FeatureColumn read_feature_column(const JsonNode& node) {
     }
     return column;
   }
-  node.expect_fields({"name", "mean", "sd"});
+  node.expect_fields({"name", "mean", "sd", "filled"});
   column.mean = node.at("mean").number();
   column.sd = node.at("sd").number();
   if (!(column.sd > 0.0)) {
     node.at("sd").fail(fmt::format("expected a positive number, found {}", column.sd));
+  }
+  if (const auto filled = node.find("filled")) {
+    column.filled = filled->number();
+    if (!(column.filled >= 0.0 && column.filled <= 1.0))
+      filled->fail(fmt::format("expected a number from 0 to 1, found {}", column.filled));
   }
   return column;
 }

@@ -48,6 +48,17 @@ void describe_parameters(const Model& model, const LearningObjective& objective,
   if (curvature) describe_curvature(*curvature, free, report);
 }
 
+void warn_of_estimates(const Posterior& best, const Evaluation& there, double tolerance, LearnReport& report) {
+  if (!(best.report().latent_estimate_error > 0.0) || !(there.gradient_error > tolerance)) return;
+  std::string text = fmt::format(
+      "variances are estimates, so that slopes of the evidence are known to {:.1g} only and the maximum as far as that "
+      "tells it: the largest slope left is {:.1g}",
+      there.gradient_error, report.residual);
+  if (report.failed_evaluations > 0) text += fmt::format("; {} of the evaluations failed", report.failed_evaluations);
+  report.warnings.push_back(text +
+                            "; more draws, exact variances or another seed show how much parameters depend on it");
+}
+
 void warn_of_milder(const LearningObjective& objective, const Method& asked_for, LearnReport& report) {
   if (!objective.milder()) return;
   const Method& method = objective.best()->method();

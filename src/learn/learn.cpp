@@ -318,6 +318,7 @@ class Learning {
       report.message = fmt::format("largest projected gradient {:.1e}", report.residual);
     }
     warn_of_milder(objective(), task_.method, report);
+    warn_of_estimates(best, there, task_.options.tolerance, report);
     describe_parameters(task_.model, objective(), task_.free, curvature, report);
     for (std::string& line : advice(report, task_.free, objective().best_point()))
       report.warnings.push_back(std::move(line));

@@ -4,11 +4,13 @@
 #include "linalg/dense.hpp"
 #include "linalg/incomplete_cholesky.hpp"
 #include "linalg/lanczos.hpp"
+#include "linalg/serial_blas.hpp"
 #include "linalg/symmetric_eigen.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <utility>
 
 namespace gaussmith {
 
@@ -89,6 +91,33 @@ LinearMap low_rank_preconditioner(const Vector& diagonal, const Matrix& u) {
     Matrix out = inverse.asDiagonal() * x;
     out.noalias() -= factor->transpose() * (*factor * x);
     return out;
+  };
+}
+
+SolvedFirst::SolvedFirst(std::vector<Index> indices, const Matrix& columns) : indices_(std::move(indices)) {
+  Matrix block = columns(indices_, Eigen::all);
+  if (!block.allFinite() || !cholesky(block)) return;
+  lower_ = std::move(block);
+  columns_ = columns;
+  serial::solve_right(1.0, lower_, As::transposed, columns_);
+}
+
+Matrix SolvedFirst::times(const Vector& inverse_diagonal, const Matrix& x) const {
+  Matrix seen = x(indices_, Eigen::all);
+  serial::solve_left(1.0, lower_, As::is, seen);
+  Matrix out = x;
+  serial::add_product(-1.0, columns_, As::is, seen, As::is, 1.0, out);
+  out = inverse_diagonal.asDiagonal() * out;
+  serial::add_product(-1.0, columns_, As::transposed, out, As::is, 1.0, seen);
+  serial::solve_left(1.0, lower_, As::transposed, seen);
+  for (std::size_t k = 0; k < indices_.size(); ++k) out.row(indices_[k]) += seen.row(static_cast<Index>(k));
+  return out;
+}
+
+LinearMap solved_first_preconditioner(const Vector& diagonal, std::shared_ptr<const SolvedFirst> first) {
+  if (!first || !first->exists()) return diagonal_preconditioner(diagonal);
+  return [inverse = Vector(positive_or_one(diagonal).cwiseInverse()), first = std::move(first)](const Matrix& x) {
+    return first->times(inverse, x);
   };
 }
 

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <set>
 
 namespace gaussmith {
@@ -52,6 +53,56 @@ std::vector<std::string> fixed_names(const TableCoding& coding) {
   for (const FixedTerm& term : coding.fixed)
     for (std::string& name : term.names()) names.push_back(std::move(name));
   return names;
+}
+
+/// The numbers of a table whose rows are mostly zero, and their places among all columns; no rows for other tables.
+struct MostlyZeros {
+  Design rows;
+  std::vector<Index> columns;
+};
+
+MostlyZeros mostly_zeros(const AdditiveParts& parts) {
+  MostlyZeros out;
+  if (parts.table.is_sparse) {
+    out.rows = parts.coding.features.encode_sparse(parts.table);
+    out.columns.resize(static_cast<std::size_t>(out.rows.cols()));
+    std::iota(out.columns.begin(), out.columns.end(), Index{0});
+    return out;
+  }
+  // Levels of categories have priors of their own: what is shared among them is (1|column).
+  TableCoding numbers = parts.coding;
+  numbers.intercept = false;
+  numbers.fixed.clear();
+  Index first = 0;
+  for (const FixedTerm& term : parts.coding.fixed) {
+    const auto is_number = [](const FeatureColumn& column) { return column.type == ColumnType::numeric; };
+    if (std::all_of(term.columns.begin(), term.columns.end(), is_number)) {
+      numbers.fixed.push_back(term);
+      out.columns.push_back(first);
+    }
+    first += term.width();
+  }
+  if (is_wide(numbers)) out.rows = wide_rows(numbers, parts.table);
+  return out;
+}
+
+/// Where priors by the spread of each column would leave rows of mostly zeros far too free, all of them get one.
+void share_prior_of_zeros(const AdditiveParts& parts, double scale, Vector& spreads, std::vector<std::string>& notes) {
+  const auto [rows, columns] = mostly_zeros(parts);
+  if (rows.rows() == 0) return;
+  const double cells = static_cast<double>(rows.rows()) * static_cast<double>(rows.cols());
+  const Vector own = spreads(columns);
+  // The sd of eta in an average row, in units of the responses'.
+  const double wide = scale * std::sqrt(rows.row_squares(own.cwiseAbs2().cwiseInverse()).mean());
+  const double length = row_length(rows, parts.weights);
+  if (!(wide > widest_latent_sd) || !(rows.nonzeros() < mostly_zero * cells) || !(length > 0.0)) return;
+  notes.push_back(fmt::format(
+      "{} features, most of them zero in a row: their coefficients have one prior, N(0, {:.3g}^2), with which an "
+      "average row has a latent value of sd {:.3g}; with one by the spread of each feature ({}) it would have "
+      "{:.2g}",
+      columns.size(), scale * parts.response_scale / length, scale * parts.response_scale,
+      setting_name(fmt::format("prior.scale={}", default_scale), parts.options.spelling), wide * parts.response_scale));
+  for (const Index j : columns) spreads(j) = length;
 }
 
 void apply_own_priors(const AdditiveParts& parts, FixedEffects& fixed) {
@@ -202,23 +253,7 @@ FixedEffects fixed_effects(const AdditiveParts& parts, Settings& settings, std::
   fixed.scaled.assign(static_cast<std::size_t>(fixed.size()), true);
   const std::optional<double> scale = settings.number("prior.scale");
   fixed.scale = scale.value_or(default_scale);
-  if (parts.table.is_sparse && !scale) {
-    const Design design = parts.coding.features.encode_sparse(parts.table);
-    const double cells = static_cast<double>(design.rows()) * static_cast<double>(design.cols());
-    // The sd of eta in an average row, in units of the responses'.
-    const double wide = fixed.scale * std::sqrt(design.row_squares(spreads.cwiseAbs2().cwiseInverse()).mean());
-    const double length = row_length(design, parts.weights);
-    if (wide > widest_latent_sd && design.nonzeros() < mostly_zero * cells && length > 0.0) {
-      notes.push_back(fmt::format(
-          "{} features, most of them zero in a row: their coefficients have one prior, N(0, {:.3g}^2), with which an "
-          "average row has a latent value of sd {:.3g}; with one by the spread of each feature ({}) it would have "
-          "{:.2g}",
-          spreads.size(), fixed.scale * parts.response_scale / length, fixed.scale * parts.response_scale,
-          setting_name(fmt::format("prior.scale={}", default_scale), parts.options.spelling),
-          wide * parts.response_scale));
-      spreads.setConstant(length);
-    }
-  }
+  if (!scale) share_prior_of_zeros(parts, fixed.scale, spreads, notes);
   fixed.sd.tail(spreads.size()) = parts.response_scale * spreads.cwiseInverse();
   if (lead == 1) {
     // Classes have an intercept each, and none of them is before the others.

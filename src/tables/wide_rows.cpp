@@ -12,8 +12,15 @@ namespace {
 constexpr Index many_columns = 300;
 constexpr double few_entries = 0.1;
 
-bool are_sparse(Index entries, Index columns) {
-  return columns >= many_columns && static_cast<double>(entries) <= few_entries * static_cast<double>(columns);
+bool are_sparse(double entries, Index columns) {
+  return columns >= many_columns && entries <= few_entries * static_cast<double>(columns);
+}
+
+/// Entries of an average row, of columns that say nothing of each other.
+double filled(const FixedTerm& term) {
+  double share = 1.0;
+  for (const FeatureColumn& column : term.columns) share *= column.filled;
+  return share;
 }
 
 bool is_centred(const std::vector<FeatureColumn>& columns) {
@@ -50,18 +57,21 @@ SparseMatrix rows_of(const FixedTerm& term, const Table& table) {
 }  // namespace
 
 bool is_wide(const FeatureCoding& features) {
-  return !features.is_sparse && !is_centred(features.columns) &&
-         are_sparse(static_cast<Index>(features.columns.size()), features.dimension());
+  double entries = 0.0;
+  for (const FeatureColumn& column : features.columns) entries += column.filled;
+  return !features.is_sparse && !is_centred(features.columns) && are_sparse(entries, features.dimension());
 }
 
 bool is_wide(const TableCoding& coding) {
   if (coding.features.is_sparse || coding.centres.size() > 0) return false;
   Index columns = 0;
+  double entries = 0.0;
   for (const FixedTerm& term : coding.fixed) {
     if (is_centred(term.columns)) return false;
     columns += term.width();
+    entries += filled(term);
   }
-  return are_sparse(static_cast<Index>(coding.fixed.size()), columns);
+  return are_sparse(entries, columns);
 }
 
 SparseMatrix wide_rows(const TableCoding& coding, const Table& table) {

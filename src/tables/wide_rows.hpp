@@ -1,6 +1,6 @@
 #pragma once
-// Categories of hundreds of levels make rows of mostly zeros, which are kept sparse. Their columns are not centred: the
-// intercept is that of a row whose columns are all zero.
+// Categories of hundreds of levels, and hundreds of columns of numbers that are mostly zero, make rows of mostly zeros,
+// which are kept sparse. Their columns are not centred: the intercept is that of a row whose columns are all zero.
 
 #include "gaussmith/tables.hpp"
 

@@ -1,3 +1,4 @@
+#include "active/candidates.hpp"
 #include "active/classifier.hpp"
 #include "gaussmith/active.hpp"
 #include "gaussmith/errors.hpp"
@@ -188,6 +189,59 @@ TEST(ActiveLearning, ResumedAnywhereItChoosesTheSame) {
         EXPECT_EQ(resumed.curve.back().test_log_loss, whole.curve.back().test_log_loss);
       }
     }
+}
+
+/// Few steps of Lanczos leave variances out; the site of a chosen row takes mean and variance from its solve all the
+/// same.
+TEST(ActiveLearning, SitesOfChosenRowsAreCorrectedForTheErrorOfLanczos) {
+  const Pool pool = make_pool();
+  const Matrix h = pool.rows;
+  ActiveOptions options = small_options(ActiveScore::information_gain);
+  options.lanczos = 3;
+  options.block = 10;
+  options.labels = 20;
+  SiteApproximation sites;
+  const ActiveState state = learn_actively(pool.pool(), {}, options, {}, {}, [&](const ActiveState& now) {
+    if (now.selected.size() == 10) sites = now.sites;
+    return Next::proceed;
+  });
+  const std::vector<Index> first(state.selected.begin(), state.selected.begin() + 10);
+  Matrix a = Matrix::Identity(12, 12) / std::get<GaussianWeights>(options.prior).variance;
+  Vector b = Vector::Zero(12);
+  for (Index k = 0; k < 10; ++k) {
+    const Vector row = h.row(first[static_cast<std::size_t>(k)]);
+    a += sites.precision(k) * row * row.transpose();
+    b += sites.shift(k) * row;
+  }
+  const auto block = [&](bool corrected) {
+    Marginals latent =
+        classifier_gaussian(pool.rows, first, sites, options.prior, {options.lanczos, 0, 1}).marginals(pool.rows);
+    std::vector<char> taken(150, 0);
+    for (const Index row : first) taken[static_cast<std::size_t>(row)] = 1;
+    Matrix precision = a;
+    Vector pull = b;
+    std::vector<Index> chosen;
+    for (int k = 0; k < 10; ++k) {
+      const Index n = best_candidate(latent, taken, options.score, 1);
+      chosen.push_back(n);
+      taken[static_cast<std::size_t>(n)] = 1;
+      const Vector row = h.row(n);
+      const Eigen::LLT<Matrix> factor(precision);
+      const Vector solution = factor.solve(row);
+      const Marginal known = corrected ? Marginal{row.dot(factor.solve(pull)), row.dot(solution)}
+                                       : Marginal{latent.mean(n), latent.variance(n)};
+      const IncludedSite site = include_label(known, pool.labels(n));
+      const Vector along = h * solution;
+      const double ratio = 1.0 + site.precision * known.variance;
+      latent.mean += (site.shift - site.precision * known.mean) / ratio * along;
+      latent.variance -= site.precision / ratio * along.cwiseAbs2();
+      precision += site.precision * row * row.transpose();
+      pull += site.shift * row;
+    }
+    return chosen;
+  };
+  EXPECT_EQ(std::vector<Index>(state.selected.begin() + 10, state.selected.end()), block(true));
+  EXPECT_NE(block(false), block(true));
 }
 
 TEST(ActiveLearning, OtherMethodsChooseToo) {

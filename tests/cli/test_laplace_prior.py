@@ -210,7 +210,7 @@ class BadInput(ToolTest):
         self.refuse(*laplace, "--mean", "1", says="a laplace prior has an intercept")
         self.refuse(*laplace, "--random", "1|a", says=("--random 1|a", "--prior linear"))
         self.refuse(*fit, "--formula", "y ~ a", "--prior", "laplace", says="leave --prior out")
-        self.refuse(*laplace, "--method", "laplace", says="laplace")
+        self.refuse(*laplace, "--method", "laplace", says=("laplace", "use ep, kl or vb"))
         self.refuse(*laplace, "--method", "exact", says=("exact", "use ep or kl"))
         for name in ("prior.variance", "prior.scale"):
             self.refuse(*laplace, "--set", f"{name}=-1", says=(f"--set {name}", "-1", "positive"))

@@ -52,6 +52,40 @@ class Text(ToolTest):
         self.write("filled.svm", rows)
         self.assertFalse(any("have one prior, N" in note for note in self.fit(table="filled.svm").get("notes", [])))
 
+    def test_columns_of_a_csv_file_are_what_the_same_text_is(self):
+        rows = [line.split() for line in words(120, 1500, 8, 1).splitlines()]
+        rows = [(label, {int(entry.split(":")[0]) for entry in entries}) for label, *entries in rows]
+        # Words that nothing has would be weights of one file and not of the other.
+        used = sorted(set().union(*(present for _, present in rows)))
+        self.write("t.svm", "".join(label + "".join(f" {j}:1" for j, word in enumerate(used, 1) if word in present) + "\n"
+                                    for label, present in rows))
+        self.write("t.csv", "y," + ",".join(f"w{word}" for word in used) + "\n" +
+                   "".join(f"{int(label)}," + ",".join("1" if word in present else "0" for word in used) + "\n"
+                           for label, present in rows))
+        for prior in ("linear", "laplace"):
+            text, columns = (self.result("fit", "--data", table, "--likelihood", "bernoulli-logit", "--prior", prior,
+                                         "--method", "vb", *more)
+                             for table, more in (("t.svm", ()), ("t.csv", ("--target", "y", "--save", "m.gsm"))))
+            self.assertTrue(any("have one prior, N" in note for note in columns.get("notes", [])), columns.get("notes"))
+            self.assertAlmostEqual(text["log_evidence"], columns["log_evidence"], delta=1e-7)
+            for a, b in zip(text["latent"]["variance"], columns["latent"]["variance"]):
+                self.assertAlmostEqual(a, b, delta=1e-7)
+            predicted = json.loads(self.succeed("predict", "--model", "m.gsm", "--data", "t.csv", "--json").stdout)
+            for a, b in zip(predicted["latent_variance"], columns["latent"]["variance"]):
+                self.assertAlmostEqual(a, b, delta=1e-7)
+
+    def test_the_report_says_what_estimates_are_worth(self):
+        self.write("t.svm", words(120, 1500, 8, 1))
+        options = ("--data", "t.svm", "--likelihood", "bernoulli-logit", "--prior", "linear", "--method", "vb", "--form",
+                   "matrix-free", "--set", "vb.variances=sampling:16")
+        result = self.result("fit", *options)
+        text = self.succeed("fit", *options).stdout
+        text = text.decode() if isinstance(text, bytes) else text
+        self.assertEqual(result["evidence_kind"], "estimate")
+        self.assertIn(f"standard error {result['log_evidence_se']:.2g}", text)
+        self.assertIn(f"Variances   estimates; relative errors of at most {result['latent']['variance_error']:.2g} for rows "
+                      f"and {result['weights']['variance_error']:.2g} for weights", text)
+
     def test_saved_draws_predict_like_the_fit(self):
         self.write("t.svm", words(120, 1500, 8, 1))
         for prior in ("linear", "laplace"):

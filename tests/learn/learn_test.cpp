@@ -267,6 +267,17 @@ TEST(Learn, WithNothingFreeJustInfers) {
   EXPECT_EQ(learned.report.status, Status::converged);
 }
 
+TEST(Learn, SaysHowWellEstimatedVariancesTellTheMaximum) {
+  const Model model = linear_model("bernoulli-logit", 60, 8, 3);
+  const auto warned = [&](const char* variances) {
+    const LearnReport report = learn(model, Vb{.variances = variances}).report;
+    return std::any_of(report.warnings.begin(), report.warnings.end(),
+                       [](const std::string& line) { return line.starts_with("variances are estimates"); });
+  };
+  EXPECT_TRUE(warned("sampling:8"));
+  EXPECT_FALSE(warned("exact"));
+}
+
 TEST(Learn, WithExpectationPropagation) {
   const Learned learned = learn(process_model("bernoulli-probit", 40, 3), Ep{});
   EXPECT_EQ(learned.report.status, Status::converged) << learned.report.message;

@@ -5,8 +5,12 @@
 #include "linalg/random_matrix.hpp"
 
 #include <gtest/gtest.h>
+#include <Eigen/Cholesky>
 
 #include <cmath>
+#include <memory>
+#include <numeric>
+#include <vector>
 
 namespace gaussmith {
 namespace {
@@ -89,6 +93,43 @@ TEST(Preconditioners, DiagonalUndoesUnits) {
   EXPECT_GT(iterations(a, {}), 60);
   // Entries that no positive definite matrix has do not spoil it.
   matrix_of(diagonal_preconditioner((Vector(3) << 2.0, 0.0, -1.0).finished()), 3);
+}
+
+TEST(Preconditioners, WeightsSolvedForFirstLeaveTheHoldOfTheOthers) {
+  Random random(7);
+  const Index size = 50;
+  // Three weights that nothing but the rows holds, in nearly all rows.
+  Matrix h = normal_matrix(80, size, random);
+  h.leftCols(3).array() += 3.0;
+  Vector own = Vector::LinSpaced(size, 40.0, 80.0);
+  own.head(3).setConstant(1e-4);
+  const Matrix a = dense_product(h.transpose(), h) + Matrix(own.asDiagonal());
+  const Vector diagonal = a.diagonal();
+  const std::vector<Index> weak{0, 1, 2};
+  const auto first = std::make_shared<const SolvedFirst>(weak, a(Eigen::all, weak));
+  ASSERT_TRUE(first->exists());
+  const LinearMap m = solved_first_preconditioner(diagonal, first);
+  const Matrix inverse = matrix_of(m, size);
+  // M A is similar to L'M L.
+  const Matrix lower = Eigen::LLT<Matrix>(a).matrixL();
+  const auto least = [&](const Matrix& by) {
+    return symmetric_eigenvalues(dense_product(lower.transpose(), dense_product(by, lower)))(0);
+  };
+  const double others = own.tail(size - 3).cwiseQuotient(diagonal.tail(size - 3)).minCoeff();
+  EXPECT_GE(least(inverse), others);
+  EXPECT_LT(least(Matrix(diagonal.cwiseInverse().asDiagonal())), 0.5 * others);
+  EXPECT_LT(iterations(a, m) + 3, iterations(a, diagonal_preconditioner(diagonal)));
+  // All weights at once is the inverse, and so is one whose block belongs to A on what it solves for first.
+  std::vector<Index> all(static_cast<std::size_t>(size));
+  std::iota(all.begin(), all.end(), Index{0});
+  const auto whole = std::make_shared<const SolvedFirst>(all, a);
+  EXPECT_LT(distance(solved_first_preconditioner(diagonal, whole)(a), Matrix::Identity(size, size)), 1e-8);
+  EXPECT_LT(distance(m(a(Eigen::all, weak)), Matrix::Identity(size, 3)), 1e-9);
+  // A block that is not positive definite leaves the diagonal's.
+  const auto none = std::make_shared<const SolvedFirst>(std::vector<Index>{0, 1}, -a.leftCols(2));
+  EXPECT_FALSE(none->exists());
+  EXPECT_EQ(solved_first_preconditioner(diagonal, none)(h.transpose()),
+            diagonal_preconditioner(diagonal)(h.transpose()));
 }
 
 TEST(Preconditioners, BlocksAreInverted) {
