@@ -1,6 +1,6 @@
 #include "gaussmith/learn.hpp"
-#include "gaussmith/random.hpp"
 #include "gaussmith/errors.hpp"
+#include "gaussmith/random.hpp"
 #include "learn/free_parameters.hpp"
 #include "learn/maximise.hpp"
 #include "support/models.hpp"
