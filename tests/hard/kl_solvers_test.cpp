@@ -66,8 +66,8 @@ TEST(KlReferences, DualMeetsTheSiteForm) {
   expect_site_form(KlSolver::dual, {"poisson", "exponential", "gamma", "weibull"});
 }
 
-// Smooth logistic and probit processes, whose V o V is far from its diagonal, once came to no end. Those of 90 rows take seconds,
-// and many under a sanitizer, which sees nothing there that it does not see in the others.
+// Smooth logistic and probit processes, whose V o V is far from its diagonal, once came to no end. Those of 90 rows
+// take seconds, and many under a sanitizer, which sees nothing there that it does not see in the others.
 TEST(KlReferences, AlphaLambdaMeetsTheSiteForm) {
 #ifdef GAUSSMITH_INSTRUMENTED
   expect_site_form(KlSolver::alpha_lambda, {}, 50);
