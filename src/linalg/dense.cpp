@@ -1,5 +1,6 @@
 #include "linalg/dense.hpp"
 
+#include "base/parallel_blocks.hpp"
 #include "linalg/blas_memory.hpp"
 #include "linalg/blas_threads.hpp"
 #include "linalg/tiled.hpp"
@@ -149,13 +150,21 @@ void set_times_transposed(ConstMatrixView a, ConstMatrixView b, MatrixView out) 
 }
 
 void mirror_lower(Matrix& a) {
-  // Tiles keep both the read and the strided write in cache.
+  // Tiles are turned in a buffer: columns of powers of two fall on the same few places of a cache.
   constexpr Index tile = 64;
+  constexpr double flops_an_entry = 40.0;  // That take as long.
   const Index n = a.rows();
-  for (Index jb = 0; jb < n; jb += tile)
-    for (Index ib = jb; ib < n; ib += tile)
-      for (Index j = jb; j < std::min(jb + tile, n); ++j)
-        for (Index i = std::max(ib, j + 1); i < std::min(ib + tile, n); ++i) a(j, i) = a(i, j);
+  const int threads = threads_for(0.5 * flops_an_entry * static_cast<double>(n) * static_cast<double>(n));
+  parallel_blocks(n, tile, threads, [&](Index j, Index j_end) {
+    for (Index c = j; c < j_end; ++c)
+      for (Index r = c + 1; r < j_end; ++r) a(c, r) = a(r, c);
+    Eigen::Matrix<double, tile, tile> turned;
+    for (Index i = j_end; i < n; i += tile) {
+      const Index height = std::min(tile, n - i);
+      turned.topLeftCorner(j_end - j, height) = a.block(i, j, height, j_end - j).transpose();
+      a.block(j, i, j_end - j, height) = turned.topLeftCorner(j_end - j, height);
+    }
+  });
 }
 
 double half_log_determinant(const Matrix& lower) { return lower.diagonal().array().log().sum(); }

@@ -4,7 +4,8 @@
 
 namespace gaussmith {
 
-/// h'C h of a sparse row h and symmetric C with both triangles: every pair of entries once, L^2 / 2 products.
+/// h'C h of a sparse row h and symmetric C, of which the lower triangle is read: every pair of entries once, L^2 / 2
+/// products.
 template <class Rows>
 double sparse_square(const Rows& rows, Index row, const Matrix& covariance) {
   double diagonal = 0.0;

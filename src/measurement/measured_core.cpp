@@ -1,7 +1,10 @@
 #include "measurement/measured_core.hpp"
 
+#include "base/parallel_blocks.hpp"
 #include "gaussian/factor_law.hpp"
 #include "gaussmith/errors.hpp"
+#include "linalg/blas_threads.hpp"
+#include "linalg/dense.hpp"
 #include "model/prior.hpp"
 
 #include <cmath>
@@ -21,6 +24,25 @@ constexpr Index few_times = 2;
 /// What measurements may tell of a weight beside its own precision: variances G - G M'S^-1 M G lose as many digits. Of
 /// kl the precision of a weight that is far from zero vanishes.
 constexpr double most_told = 1e6;
+
+/// Lower triangles are copied in blocks of columns; what an entry takes beside flops.
+constexpr Index columns_at_once = 64;
+constexpr double flops_an_entry = 20.0;
+
+/// set(j, the column from the diagonal on) for all columns of a lower triangle.
+template <class Set>
+void set_lower(Matrix& a, const Set& set) {
+  const Index n = a.rows();
+  const int threads = threads_for(0.5 * flops_an_entry * static_cast<double>(n) * static_cast<double>(n));
+  parallel_blocks(n, columns_at_once, threads, [&](Index begin, Index end) {
+    for (Index j = begin; j < end; ++j) set(j, a.col(j).tail(n - j));
+  });
+}
+
+/// A matrix to write to: the former one where nobody else looks at it.
+void make_room(std::shared_ptr<Matrix>& room, Index size) {
+  if (!room || room.use_count() > 1) room = std::make_shared<Matrix>(size, size);
+}
 
 }  // namespace
 
@@ -80,22 +102,25 @@ double MeasuredCore::slope(const LatentPoint& from, const LatentPoint& to, const
 
 // --- Factorisation
 
-Matrix MeasuredCore::precision() const {
+void MeasuredCore::set_precision(Matrix& a) const {
   const MeasuredRows& m = *measured_;
-  Matrix a = m.gram ? Matrix(*m.gram / m.variance) : Matrix(Matrix::Zero(dimension_, dimension_));
+  set_lower(a, [&](Index j, auto column) {
+    if (m.gram)
+      column = m.gram->col(j).tail(dimension_ - j) / m.variance;
+    else
+      column.setZero();
+  });
   if (m.count() > m.gram_rows) add_outer(1.0 / m.variance, m.rows.rightCols(m.count() - m.gram_rows), 1.0, a);
   site_rows_.add_gram(at_.precision, a);
   if (weight_sd_.size() > 0) a.diagonal() += weight_sd_.cwiseAbs2().cwiseInverse();
-  return a;
 }
 
 bool MeasuredCore::make_factor() const {
-  lower_ = std::make_shared<Matrix>(precision());
+  make_room(lower_, dimension_);
+  set_precision(*lower_);
   const Vector diagonal = lower_->diagonal();
-  if (!cholesky(*lower_)) {
-    lower_.reset();
-    return false;
-  }
+  factored_ = cholesky(*lower_);
+  if (!factored_) return false;
   const double pivot = (lower_->diagonal().array().square() / diagonal.array()).minCoeff();
   solve_error_ = rounding_unit * static_cast<double>(dimension_) / pivot;
   return true;
@@ -103,8 +128,7 @@ bool MeasuredCore::make_factor() const {
 
 bool MeasuredCore::factorise(const SiteApproximation& sites) {
   at_ = sites;
-  lower_.reset();
-  covariance_.reset();
+  factored_ = inverted_ = mirrored_ = false;
   few_ = site_rows_.single_entries() && few_times * measured_->count() <= dimension_ && factorise_few();
   return few_ || make_factor();
 }
@@ -167,22 +191,29 @@ LogDeterminant MeasuredCore::half_log_det() const {
   return {half - 0.5 * static_cast<double>(dimension_) * log_two_pi};
 }
 
-std::shared_ptr<const Matrix> MeasuredCore::covariance() const {
-  if (covariance_) return covariance_;
-  auto inverse = std::make_shared<Matrix>();
+const Matrix& MeasuredCore::inverse() const {
+  if (inverted_) return *inverse_;
+  make_room(inverse_, dimension_);
+  Matrix& out = *inverse_;
   if (few_) {
     Matrix half = scaled_;
     solve_lower(small_, half);
-    *inverse = spread_.asDiagonal();
-    add_gram(-1.0, half, 1.0, *inverse);
+    out = spread_.asDiagonal();
+    add_gram(-1.0, half, 1.0, out);
   } else {
-    *inverse = *lower_;
-    invert_lower(*inverse);
-    lower_transposed_times_lower(*inverse);
+    set_lower(out, [&](Index j, auto column) { column = lower_->col(j).tail(dimension_ - j); });
+    invert_lower(out);
+    lower_transposed_times_lower(out);
   }
-  mirror_lower(*inverse);
-  covariance_ = std::move(inverse);
-  return covariance_;
+  inverted_ = true;
+  return out;
+}
+
+std::shared_ptr<const Matrix> MeasuredCore::covariance() const {
+  (void)inverse();
+  if (!mirrored_) mirror_lower(*inverse_);
+  mirrored_ = true;
+  return inverse_;
 }
 
 void MeasuredCore::find_variances(Vector& variance, Vector& share) {
@@ -192,7 +223,7 @@ void MeasuredCore::find_variances(Vector& variance, Vector& share) {
     const Vector weights = spread_ - half.colwise().squaredNorm().transpose();
     variance = geometry_->design().row_squares(weights, geometry_->threads());
   } else {
-    variance = site_rows_.squares(*covariance());
+    variance = site_rows_.squares(inverse());
   }
   share = 1.0 - (at_.precision.array() * variance.array());
 }
@@ -220,12 +251,12 @@ RoundingError MeasuredCore::rounding_error(const LatentPoint& at) {
   const Design& design = geometry_->design();
   const int threads = geometry_->threads();
   const Vector tau = at_.precision.cwiseAbs();
-  const Vector inverse = covariance()->diagonal().cwiseMax(0.0);
+  const Vector marginal = inverse().diagonal().cwiseMax(0.0);
   // Sums that entries of A are made of, and how far errors of them reach: tr(|A| A^-1).
-  const double growth = (design.column_squares(tau, threads) + factor_squares()).dot(inverse);
+  const double growth = (design.column_squares(tau, threads) + factor_squares()).dot(marginal);
   RoundingError out;
   out.variance = rounding_unit * growth;
-  if (few_) out.variance = rounding_unit * largest_ratio(spread_, inverse);
+  if (few_) out.variance = rounding_unit * largest_ratio(spread_, marginal);
   // The gradient H'(nu - T eta) - F'rho that the mean makes zero is a sum of terms that cancel; |V^1/2 error|.
   const Vector rho = at.coordinates.tail(at.coordinates.size() - dimension_);
   Vector square = design.column_squares(
@@ -234,7 +265,7 @@ RoundingError MeasuredCore::rounding_error(const LatentPoint& at) {
             measured_->variance;
   if (weight_sd_.size() > 0)
     square += rounding_unit * rounding_unit * rho.tail(dimension_).cwiseQuotient(weight_sd_).cwiseAbs2();
-  const double slope = std::sqrt(inverse.dot(square));
+  const double slope = std::sqrt(marginal.dot(square));
   const Vector w = weights(at);
   const Vector eta_error = eta_rounding(at) + rounding_unit * design.row_squares(w.cwiseAbs2(), threads).cwiseSqrt();
   out.mean = slope + largest_ratio(eta_error, q.variance.cwiseSqrt()) + std::min(harmless_to_means, out.variance);
@@ -252,7 +283,7 @@ ParameterGradient MeasuredCore::prior_gradient(const LatentPoint& at, const RowM
   // d log Z = E[d log N(w | mean, s Sigma)].
   double slope = 0.0;
   const Vector second =
-      at.coordinates.tail(dimension_).cwiseAbs2() + covariance()->diagonal().cwiseQuotient(weight_sd_.cwiseAbs2());
+      at.coordinates.tail(dimension_).cwiseAbs2() + inverse().diagonal().cwiseQuotient(weight_sd_.cwiseAbs2());
   std::vector<bool> untouched(static_cast<std::size_t>(dimension_), false);
   for (const Index j : scale.untouched) untouched[static_cast<std::size_t>(j)] = true;
   for (Index j = 0; j < dimension_; ++j)
@@ -264,7 +295,7 @@ ParameterGradient MeasuredCore::prior_gradient(const LatentPoint& at, const RowM
 Matrix MeasuredCore::covariance_weights(const LatentPoint& /*at*/, const Vector& /*implicit*/) const { return {}; }
 
 std::unique_ptr<PosteriorLaw> MeasuredCore::law(const LatentPoint& at) const {
-  if (!lower_ && !make_factor()) throw InvalidModel(why_not_factorised(*this));
+  if (!factored_ && !make_factor()) throw InvalidModel(why_not_factorised(*this));
   const Vector w = weights(at);
   if (weight_sd_.size() == 0) return std::make_unique<FactorLaw>(geometry_, lower_, w);
   // Of u, w = mean + diag(sd) u: R A R = (R L)(R L)'.

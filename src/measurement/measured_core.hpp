@@ -72,7 +72,9 @@ class MeasuredCore final : public GaussianCore {
   [[nodiscard]] Vector factor_transposed_times(const Vector& x) const;
   [[nodiscard]] Vector factor_squares() const;
   /// A from its parts, lower triangle.
-  [[nodiscard]] Matrix precision() const;
+  void set_precision(Matrix& a) const;
+  /// A^-1, at least its lower triangle.
+  [[nodiscard]] const Matrix& inverse() const;
   /// A^-1 b.
   [[nodiscard]] Vector solve(const Vector& b) const;
   /// The lower Cholesky factor of A; false where there is none.
@@ -83,15 +85,17 @@ class MeasuredCore final : public GaussianCore {
   WeightRows site_rows_;
   Index dimension_;
   double noise_sd_;
-  Vector weight_sd_;                       // Of a Gaussian factor; else empty.
-  SiteApproximation at_;                   // Where it is factorised.
-  bool few_ = false;                       // Which way.
-  mutable double solve_error_ = 0.0;       // Relative, of solves; an error of A counts by the length of a solution.
+  Vector weight_sd_;                  // Of a Gaussian factor; else empty.
+  SiteApproximation at_;              // Where it is factorised.
+  bool few_ = false;                  // Which way.
+  mutable double solve_error_ = 0.0;  // Relative, of solves; an error of A counts by the length of a solution.
+  // Rooms of D x D are kept from one factorisation to the next where nobody else holds them.
   mutable std::shared_ptr<Matrix> lower_;  // L of A = L L'; made when needed for few measurements.
-  mutable std::shared_ptr<const Matrix> covariance_;
-  Vector spread_;  // Diagonal of G.
-  Matrix small_;   // L of S.
-  Matrix scaled_;  // M G, N x D.
+  mutable std::shared_ptr<Matrix> inverse_;
+  mutable bool factored_ = false, inverted_ = false, mirrored_ = false;  // What of them is made.
+  Vector spread_;                                                        // Diagonal of G.
+  Matrix small_;                                                         // L of S.
+  Matrix scaled_;                                                        // M G, N x D.
 };
 
 }  // namespace gaussmith

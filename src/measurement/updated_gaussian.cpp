@@ -22,7 +22,8 @@ Matrix predictive_factor(const Matrix& rows, const Matrix& g, double variance) {
 }  // namespace
 
 Matrix UpdatedGaussian::times(const Matrix& x) const {
-  Matrix out = symmetric_times(*covariance_, x);
+  // As rows of both triangles, which threads share, and not as symmetric: x has few columns.
+  Matrix out = gaussmith::times(*covariance_, x);
   if (lost_.cols() > 0) out -= gaussmith::times(lost_, transposed_times(lost_, x));
   return out;
 }

@@ -1,11 +1,13 @@
 #include "measurement/weight_rows.hpp"
 
 #include "base/parallel_blocks.hpp"
+#include "linalg/blas_threads.hpp"
 #include "linalg/dense.hpp"
 #include "linalg/sparse_square.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace gaussmith {
 
@@ -15,6 +17,9 @@ namespace {
 /// ones.
 constexpr double dense_share = 0.125;
 constexpr Index rows_at_once = 256;
+constexpr Index columns_at_once = 32;
+/// What a product with a scattered entry takes.
+constexpr double flops_a_pair = 8.0;
 /// Dense rows go through in blocks, so that what is made of them stays small beside D x D.
 constexpr Index heavy_at_once = 512;
 
@@ -56,16 +61,40 @@ WeightRows::WeightRows(const Design& design, int threads) : design_(design), thr
   single_ = which_.empty();
   for (Index i = 0; i < light_.rows() && single_; ++i)
     single_ = light_.outerIndexPtr()[i + 1] - light_.outerIndexPtr()[i] <= 1;
+  sort_by_columns();
+}
+
+void WeightRows::sort_by_columns() {
+  const auto* const ends = light_.outerIndexPtr() + 1;
+  const auto* const columns = light_.innerIndexPtr();
+  starts_.assign(static_cast<std::size_t>(light_.cols()) + 1, 0);
+  for (Index at = 0; at < light_.nonZeros(); ++at) ++starts_[static_cast<std::size_t>(columns[at]) + 1];
+  std::partial_sum(starts_.begin(), starts_.end(), starts_.begin());
+  by_column_.resize(static_cast<std::size_t>(light_.nonZeros()));
+  std::vector<Index> next = starts_;
+  Index at = 0;
+  for (Index i = 0; i < light_.rows(); ++i)
+    for (; at < ends[i]; ++at) {
+      by_column_[static_cast<std::size_t>(next[static_cast<std::size_t>(columns[at])]++)] = {i, at, ends[i]};
+      pairs_ += static_cast<double>(ends[i] - at);
+    }
 }
 
 void WeightRows::add_gram(const Vector& weights, Matrix& a) const {
-  for (Index i = 0; i < light_.rows(); ++i) {
-    for (SparseMatrix::InnerIterator j(light_, i); j; ++j) {
-      double* const column = a.data() + j.col() * a.rows();
-      const double scaled = weights(i) * j.value();
-      for (SparseMatrix::InnerIterator k = j; k; ++k) column[k.col()] += scaled * k.value();
+  const double* const values = light_.valuePtr();
+  const auto* const columns = light_.innerIndexPtr();
+  // A column of `a` stays in cache, and is one thread's.
+  parallel_blocks(a.cols(), columns_at_once, threads_for(flops_a_pair * pairs_), [&](Index begin, Index end) {
+    for (Index j = begin; j < end; ++j) {
+      double* const column = a.data() + j * a.rows();
+      const auto last = static_cast<std::size_t>(starts_[static_cast<std::size_t>(j) + 1]);
+      for (auto e = static_cast<std::size_t>(starts_[static_cast<std::size_t>(j)]); e < last; ++e) {
+        const Entry& entry = by_column_[e];
+        const double scaled = weights(entry.row) * values[entry.at];
+        for (Index k = entry.at; k < entry.end; ++k) column[columns[k]] += scaled * values[k];
+      }
     }
-  }
+  });
   // DSYRK knows one sign a call.
   for (const double sign : {1.0, -1.0}) {
     std::vector<Index> of_sign;
@@ -84,15 +113,15 @@ void WeightRows::add_gram(const Vector& weights, Matrix& a) const {
   }
 }
 
-Vector WeightRows::squares(const Matrix& covariance) const {
+Vector WeightRows::squares(const Matrix& covariance_lower) const {
   Vector out(light_.rows());
   parallel_blocks(out.size(), rows_at_once, threads_, [&](Index begin, Index end) {
-    for (Index n = begin; n < end; ++n) out(n) = sparse_square(light_, n, covariance);
+    for (Index n = begin; n < end; ++n) out(n) = sparse_square(light_, n, covariance_lower);
   });
   for (Index begin = 0; begin < heavy_.cols(); begin += heavy_at_once) {
     const Index count = std::min(heavy_at_once, heavy_.cols() - begin);
-    const auto block = heavy_.middleCols(begin, count);
-    const Vector squares = block.cwiseProduct(times(covariance, block)).colwise().sum().transpose();
+    const Matrix block = heavy_.middleCols(begin, count);
+    const Vector squares = block.cwiseProduct(symmetric_times(covariance_lower, block)).colwise().sum().transpose();
     for (Index k = 0; k < count; ++k) out(which_[static_cast<std::size_t>(begin + k)]) = squares(k);
   }
   return out;

@@ -1,5 +1,6 @@
 #include "linalg/dense.hpp"
 
+#include "linalg/blas_threads.hpp"
 #include "support/dense.hpp"
 
 #include <gtest/gtest.h>
@@ -68,6 +69,16 @@ TEST(Dense, SolvesAndProducts) {
   add_outer(-1.0, rhs, 1.0, d);
   mirror_lower(d);
   EXPECT_LT((d - (Matrix::Identity(20, 20) - rhs * rhs.transpose())).norm(), 1e-13);
+}
+
+TEST(Dense, MirrorsMatricesOfManyTilesOnThreads) {
+  const BlasThreads blas(2);
+  for (const Index n : {1, 63, 64, 65, 1091}) {
+    Matrix a = Matrix::Random(n, n);
+    const Matrix lower = a.triangularView<Eigen::Lower>();
+    mirror_lower(a);
+    EXPECT_EQ(a, Matrix(lower.selfadjointView<Eigen::Lower>())) << n;
+  }
 }
 
 TEST(Dense, PivotedCholeskyFindsTheRankOfCorrelations) {

@@ -5,6 +5,7 @@
 #include "gaussian/precision_core.hpp"
 #include "gaussmith/errors.hpp"
 #include "gaussmith/operators.hpp"
+#include "linalg/blas_threads.hpp"
 #include "measurement/measured_fit.hpp"
 #include "measurement/operator_entries.hpp"
 #include "support/models.hpp"
@@ -131,6 +132,55 @@ TEST(MeasuredCore, AgreesWithTheStackedRows) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(c.name);
     agrees_with_stacked_rows(c.model, c.measurements);
+  }
+}
+
+/// Rows of a hundred entries, and a few with so many that they count as dense.
+Design scattered_rows(Index d) {
+  Random random(4);
+  SparseMatrix out(600, d);
+  for (Index i = 0; i < out.rows(); ++i) {
+    out.startVec(i);
+    const double share = i % 100 == 7 ? 0.3 : 100.0 / static_cast<double>(d);
+    for (Index j = 0; j < d; ++j)
+      if (random.uniform() < share) out.insertBack(i, j) = random.normal();
+  }
+  out.finalize();
+  return {std::move(out)};
+}
+
+TEST(MeasuredCore, ThreadsShareItsWorkToTheSameBits) {
+  const Index d = 1450;
+  const Model model = sparse_signal(Isotropic{Vector::Zero(d), 0.5}, scattered_rows(d), 600);
+  const auto rows = measured(20, d, true);
+  const SiteApproximation sites{normals(600, 1, 5).col(0).cwiseAbs(), normals(600, 1, 6).col(0)};
+  Vector variances;
+  for (const int threads : {1, 2, 3}) {
+    const BlasThreads blas(threads);
+    MeasuredCore core(std::make_shared<PriorGeometry>(model.prior, model.design, threads), {}, rows);
+    // The second factorisation takes the room of the first, and what somebody holds of that stays as it is.
+    ASSERT_TRUE(core.set({2.0 * sites.precision, sites.shift}));
+    const auto held = core.covariance();
+    const Matrix copy = *held;
+    ASSERT_TRUE(core.set(sites));
+    // One thread takes matrices whole, several by tiles that do not depend on their number.
+    if (threads <= 2)
+      variances = core.variances();
+    else
+      EXPECT_EQ(core.variances(), variances);
+    EXPECT_EQ(*held, copy);
+    const Matrix& inverse = *core.covariance();
+    const Vector x = normals(d, 1, 9).col(0);
+    const Vector y = inverse * x;
+    const Vector seen = model.design.times(y, 1);
+    const Vector pull = sites.precision.cwiseProduct(seen);
+    const Vector back =
+        rows->rows * (rows->rows.transpose() * y) / rows->variance + 2.0 * y + model.design.transposed_times(pull, 1);
+    EXPECT_LT((back - x).norm(), 1e-9 * x.norm());
+    for (const Index n : {3, 7, 599}) {
+      const Vector h = model.design.transposed_rows(n, n + 1).col(0);
+      EXPECT_NEAR(core.variances()(n), h.dot(inverse * h), 1e-10 * core.variances()(n));
+    }
   }
 }
 
