@@ -20,21 +20,36 @@ constexpr Index most_parts = 8;
 /// Precisions of weights below this share of the mean one are lifted.
 constexpr double smallest_of_usual = 1e-8;
 
-/// Adds those rows whose weights have the sign, and no others: DSYRK knows one sign a call.
-void add_signed(ConstMatrixView rows, const Eigen::Ref<const Vector>& weights, double sign, Matrix& sum) {
-  std::vector<Index> chosen;
-  for (Index i = 0; i < weights.size(); ++i)
-    if (sign * weights(i) > 0.0) chosen.push_back(i);
-  if (chosen.empty()) return;
-  Matrix scaled(static_cast<Index>(chosen.size()), rows.cols());
-  const Vector root = (sign * weights).cwiseMax(0.0).cwiseSqrt();
-  for (Index j = 0; j < rows.cols(); ++j)
-    for (Index i = 0; i < scaled.rows(); ++i) {
-      const Index row = chosen[static_cast<std::size_t>(i)];
-      scaled(i, j) = root(row) * rows(row, j);
+/// Adds X'diag(weights) X of a block of rows. DSYRK knows one sign a call, so the rows of either sign are brought
+/// together, scaled.
+class SignedSquares {
+ public:
+  explicit SignedSquares(Index columns) : scaled_(row_block, columns), root_(row_block), order_(row_block) {}
+
+  void add(ConstMatrixView rows, const Eigen::Ref<const Vector>& weights, Matrix& sum) {
+    Index positive = 0, others = row_block;
+    for (Index i = 0; i < weights.size(); ++i) {
+      if (weights(i) == 0.0) continue;
+      const Index to = weights(i) > 0.0 ? positive++ : --others;
+      order_[static_cast<std::size_t>(to)] = i;
+      root_(to) = std::sqrt(std::abs(weights(i)));
     }
-  serial::add_square(sign, scaled, As::transposed, 1.0, sum);
-}
+    add_part(1.0, 0, positive, rows, sum);
+    add_part(-1.0, others, row_block, rows, sum);
+  }
+
+ private:
+  void add_part(double sign, Index begin, Index end, ConstMatrixView rows, Matrix& sum) {
+    if (begin == end) return;
+    for (Index j = 0; j < rows.cols(); ++j)
+      for (Index i = begin; i < end; ++i) scaled_(i, j) = root_(i) * rows(order_[static_cast<std::size_t>(i)], j);
+    serial::add_square(sign, scaled_.middleRows(begin, end - begin), As::transposed, 1.0, sum);
+  }
+
+  Matrix scaled_;
+  Vector root_;
+  std::vector<Index> order_;
+};
 
 /// Whether the factors cannot be a distribution: every weight without a positive precision needs a row of its own that
 /// holds it.
@@ -105,10 +120,10 @@ Matrix weighted_gram(ConstMatrixView rows, const Vector& weights, int threads) {
   std::vector<Matrix> sums(static_cast<std::size_t>(parts), Matrix::Zero(rows.cols(), rows.cols()));
   parallel_blocks(rows.rows(), part, threads, [&](Index begin, Index end) {
     Matrix& sum = sums[static_cast<std::size_t>(begin / part)];
+    SignedSquares squares(rows.cols());
     for (Index first = begin; first < end; first += row_block) {
       const Index count = std::min(row_block, end - first);
-      for (const double sign : {1.0, -1.0})
-        add_signed(rows.middleRows(first, count), weights.segment(first, count), sign, sum);
+      squares.add(rows.middleRows(first, count), weights.segment(first, count), sum);
     }
   });
   for (std::size_t i = 1; i < sums.size(); ++i) sums.front() += sums[i];
