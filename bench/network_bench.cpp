@@ -2,7 +2,9 @@
 // them alone and at the state of the fit. Growth with rows and units is in the time of one row and unit. Of processor
 // time, which a busy machine disturbs least.
 
+#include "gaussmith/infer.hpp"
 #include "gaussmith/random.hpp"
+#include "linalg/blas_threads.hpp"
 #include "linalg/serial_blas.hpp"
 #include "network/activation.hpp"
 #include "network/factors.hpp"
@@ -153,6 +155,37 @@ void network_sweep(benchmark::State& state) {
   state.counters["shortened"] = result.shortened;
 }
 
+/// 200 sweeps of ten units against one evidence of an exact Gaussian process on the same rows with its gradient.
+void network_against_process(benchmark::State& state) {
+  const NetworkModel model = network_of(state.range(0), 10);
+  const NetworkProblem problem = network_problem(model);
+  NetworkFit fit(problem, power, CoreForm::precision, 1);
+  set_sites(fit);
+  if (!fit.begin()) {
+    state.SkipWithError("the start is no distribution");
+    return;
+  }
+  const Vector scales = Vector::Constant(inputs, 2.0);
+  const Model process{
+      .prior = GaussianProcess{model.inputs, make_kernel("se", {{"signal_sd", {1.0}},
+                                                                {"lengthscale", {scales.begin(), scales.end()}}})},
+      .design = Identity{},
+      .offset = {},
+      .sites = {observe("gaussian", problem.sites->responses(), {{"variance", one(0.1)}})}};
+  const BlasThreads blas(1);
+  paired(
+      state,
+      [&] {
+        for (int i = 0; i < 200; ++i) (void)fit.sweep(0.3);
+      },
+      [] {},
+      [&] {
+        const Posterior q = infer(process, Laplace{}, {.threads = 1});
+        benchmark::DoNotOptimize(q.gradient());
+      },
+      [](const auto& work) { return processor_seconds_of(work); });
+}
+
 BENCHMARK(network_sweep)
     ->Args({1000, 10})
     ->Args({10000, 10})
@@ -163,6 +196,8 @@ BENCHMARK(network_sweep)
     ->UseManualTime()
     ->Iterations(5)
     ->Unit(benchmark::kMillisecond);
+
+BENCHMARK(network_against_process)->Arg(2048)->Arg(8192)->UseManualTime()->Iterations(1)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace gaussmith::bench

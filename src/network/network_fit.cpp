@@ -1,6 +1,7 @@
 #include "network/network_fit.hpp"
 
 #include "base/parallel_blocks.hpp"
+#include "base/vectorised.hpp"
 #include "linalg/dense.hpp"
 #include "network/activation.hpp"
 #include "network/factors.hpp"
@@ -38,16 +39,51 @@ ConstSpan part(const Matrix& m, Index j, Index begin, Index end) {
   return {m.col(j).data() + begin, static_cast<std::size_t>(end - begin)};
 }
 
-/// a x and the diagonal of a b', in rows begin to end: columns go by, as they lie in memory.
+/// a x and the diagonal of a b', in rows begin to end.
 Vector times(const Matrix& a, const Vector& x, Index begin, Index end) {
-  Vector sum = Vector::Zero(end - begin);
-  for (Index k = 0; k < a.cols(); ++k) sum += x(k) * column(a, k, begin, end);
-  return sum;
+  Vector product = Vector::Zero(end - begin);
+  if (a.cols() > 0) serial::add_product(1.0, a.middleRows(begin, end - begin), As::is, x, As::is, 0.0, product);
+  return product;
 }
 Vector row_products(const Matrix& a, const Matrix& b, Index begin, Index end) {
   Vector sum = Vector::Zero(end - begin);
   for (Index k = 0; k < a.cols(); ++k) sum += column(a, k, begin, end).cwiseProduct(column(b, k, begin, end));
   return sum;
+}
+
+/// Marginals without a share of their factors, as `without` has it.
+GAUSSMITH_VECTORISED void cavities(std::size_t count, double share, const double* __restrict mean,
+                                   const double* __restrict variance, const double* __restrict precision,
+                                   const double* __restrict shift, double* __restrict cavity_mean,
+                                   double* __restrict cavity_variance) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const double left = 1.0 - share * precision[i] * variance[i];
+    const double inverse = left > least_share ? 1.0 / left : 1.0;
+    const double taken = left > least_share ? share * shift[i] : 0.0;
+    cavity_mean[i] = (mean[i] - variance[i] * taken) * inverse;
+    cavity_variance[i] = variance[i] * inverse;
+  }
+}
+
+/// FactorChange of tilted moments in units of the marginals, `moved` deviations away and `ratio` the variance; where
+/// there is no cavity or no moment nothing changes and `mismatch` is negative.
+GAUSSMITH_VECTORISED void factor_changes(std::size_t count, double power, const double* __restrict mean,
+                                         const double* __restrict variance, const double* __restrict taken,
+                                         const double* __restrict moved, const double* __restrict ratio,
+                                         double* __restrict d_precision, double* __restrict d_shift,
+                                         double* __restrict mismatch) {
+  constexpr double largest = std::numeric_limits<double>::max();
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool proper =
+        (1.0 - taken[i] * variance[i] > least_share) & (ratio[i] > 0.0) & (std::fabs(moved[i]) <= largest);
+    const double tighter = 1.0 / ratio[i], scale = 1.0 / (power * variance[i]);
+    const double precision = (tighter - 1.0) * scale;
+    const double shift = (mean[i] * (tighter - 1.0) + std::sqrt(variance[i]) * moved[i] * tighter) * scale;
+    const double away = std::fabs(moved[i]), wider = std::fabs(ratio[i] - 1.0);
+    d_precision[i] = proper ? precision : 0.0;
+    d_shift[i] = proper ? shift : 0.0;
+    mismatch[i] = proper ? (away > wider ? away : wider) / power : -1.0;
+  }
 }
 
 /// Results of blocks, added up in a fixed order.
@@ -253,24 +289,23 @@ NetworkFit::OutputCavity NetworkFit::output_cavity(double share) const {
 
 void NetworkFit::find_activations(Index k) {
   NetworkUnit& unit = units_[static_cast<std::size_t>(k)];
-  const Marginals& q = unit.law.activations();
-  const Index n = q.mean.size();
+  const Index n = unit.law.activations().mean.size();
   unit.cavity.mean.resize(n);
   unit.cavity.variance.resize(n);
-  parallel_blocks(n, row_block, threads_, [&](Index begin, Index end) {
-    for (Index i = begin; i < end; ++i) {
-      Normal cavity;
-      (void)without({q.mean(i), q.variance(i)}, power_ * unit.activations.precision(i),
-                    power_ * unit.activations.shift(i), cavity);
-      unit.cavity.mean(i) = cavity.mean;
-      unit.cavity.variance(i) = cavity.variance;
-    }
-    if (k == 0) return;
-    activation_moments(part(std::as_const(unit.cavity.mean), begin, end),
-                       part(std::as_const(unit.cavity.variance), begin, end),
-                       Span(g_mean_.col(k - 1).data() + begin, static_cast<std::size_t>(end - begin)),
-                       Span(g_variance_.col(k - 1).data() + begin, static_cast<std::size_t>(end - begin)));
-  });
+  parallel_blocks(n, row_block, threads_, [&](Index begin, Index end) { find_activations(k, begin, end); });
+}
+
+void NetworkFit::find_activations(Index k, Index begin, Index end) {
+  NetworkUnit& unit = units_[static_cast<std::size_t>(k)];
+  const Marginals& q = unit.law.activations();
+  cavities(static_cast<std::size_t>(end - begin), power_, &q.mean(begin), &q.variance(begin),
+           &unit.activations.precision(begin), &unit.activations.shift(begin), &unit.cavity.mean(begin),
+           &unit.cavity.variance(begin));
+  if (k == 0) return;
+  activation_moments(part(std::as_const(unit.cavity.mean), begin, end),
+                     part(std::as_const(unit.cavity.variance), begin, end),
+                     Span(g_mean_.col(k - 1).data() + begin, static_cast<std::size_t>(end - begin)),
+                     Span(g_variance_.col(k - 1).data() + begin, static_cast<std::size_t>(end - begin)));
 }
 
 void NetworkFit::find_outputs() {
@@ -311,10 +346,20 @@ void NetworkFit::find_covariance(Index k, Index begin, Index end) {
                                                along_.segment(begin, count).array();
 }
 
-/// What changes of f in rows where E[g] and Var[g] of the hidden unit that has its turn were others before.
+/// Rows begin to end after a unit's turn: what they see of it, and what changes of f.
 void NetworkFit::carry_on(Index k, Index begin, Index end) {
   const Index count = end - begin, column_of = k - 1;
-  const Eigen::ArrayXd change = (column(g_mean_, column_of, begin, end) - turn_.g_mean.segment(begin, count)).array();
+  if (k == 0) {
+    const Vector& mean = units_.front().cavity.mean;
+    mean_.segment(begin, count) -= mean.segment(begin, count);
+    find_activations(k, begin, end);
+    mean_.segment(begin, count) += mean.segment(begin, count);
+    return;
+  }
+  const Vector before_mean = column(g_mean_, column_of, begin, end);
+  const Vector before_variance = column(g_variance_, column_of, begin, end);
+  find_activations(k, begin, end);
+  const Eigen::ArrayXd change = (column(g_mean_, column_of, begin, end) - before_mean).array();
   const auto a = reach_.col(column_of).segment(begin, count).array();
   const Eigen::ArrayXd m = output_mean_(column_of) + cavity_.move.segment(begin, count).array() * a;
   const Eigen::ArrayXd s =
@@ -322,7 +367,7 @@ void NetworkFit::carry_on(Index k, Index begin, Index end) {
   mean_.segment(begin, count).array() += m * change;
   explained_.segment(begin, count).array() += change * (2.0 * covariance_.segment(begin, count).array() + change * s);
   added_.segment(begin, count).array() +=
-      (m.square() + s) * (column(g_variance_, column_of, begin, end) - turn_.g_variance.segment(begin, count)).array();
+      (m.square() + s) * (column(g_variance_, column_of, begin, end) - before_variance).array();
   along_.segment(begin, count).array() += change * a;
 }
 
@@ -387,17 +432,14 @@ void NetworkFit::tilt_hidden(Index k, Vector& d_precision, Vector& d_shift, Swee
                .covariance = part(std::as_const(covariance_), begin, end)},
               view(moved), view(ratio));
     SweepResult& here = results.at(begin);
-    for (Index i = begin; i < end; ++i) {
-      const double v = q.variance(i), away = moved(i - begin), spread = ratio(i - begin);
-      if (1.0 - precision(i - begin) * v <= least_share || !(spread > 0.0) || !std::isfinite(away)) {
+    Vector mismatch(count);
+    factor_changes(static_cast<std::size_t>(count), power_, &q.mean(begin), &q.variance(begin), precision.data(),
+                   moved.data(), ratio.data(), &d_precision(begin), &d_shift(begin), mismatch.data());
+    for (const double found : mismatch) {
+      if (found < 0.0)
         skip(here);
-        continue;
-      }
-      // As FactorChange has it, in units of q(h).
-      const double tighter = 1.0 / spread, scale = 1.0 / (power_ * v);
-      d_precision(i) = (tighter - 1.0) * scale;
-      d_shift(i) = (q.mean(i) * (tighter - 1.0) + std::sqrt(v) * away * tighter) * scale;
-      note(here, std::max(std::abs(away), std::abs(spread - 1.0)) / power_);
+      else
+        note(here, found);
     }
   });
   results.add_to(result);
@@ -456,11 +498,6 @@ void NetworkFit::update_unit(Index k, double damping, SweepResult& result) {
 
   turn_.activations = unit.activations;
   turn_.before = unit.law.activations();
-  turn_.cavity_mean = unit.cavity.mean;
-  if (k > 0) {
-    turn_.g_mean = g_mean_.col(k - 1);
-    turn_.g_variance = g_variance_.col(k - 1);
-  }
   const GaussianFactors weights = unit.weights, scales = unit.log_scales;
   double step = damping;
   for (int halving = 0;; ++halving, step *= 0.5) {
@@ -485,11 +522,6 @@ void NetworkFit::update_unit(Index k, double damping, SweepResult& result) {
     unit.log_scales = scales;
   }
 
-  find_activations(k);
-  if (k == 0) {
-    mean_ += unit.cavity.mean - turn_.cavity_mean;
-    return;
-  }
   parallel_blocks(n, row_block, threads_, [&](Index begin, Index end) { carry_on(k, begin, end); });
 }
 

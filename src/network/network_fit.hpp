@@ -116,7 +116,6 @@ class NetworkFit {
   struct Turn {
     GaussianFactors change, activations;
     Marginals before;
-    Vector cavity_mean, g_mean, g_variance;
   };
   [[nodiscard]] OutputCavity output_cavity(double share) const;
   [[nodiscard]] bool refresh_log_scales(bool near);
@@ -125,6 +124,7 @@ class NetworkFit {
   /// Where the integrals over theta have their nodes.
   void set_noise_rules();
   void find_activations(Index k);
+  void find_activations(Index k, Index begin, Index end);
   void find_outputs();
   void find_covariance(Index k, Index begin, Index end);
   void carry_on(Index k, Index begin, Index end);

@@ -6,6 +6,7 @@
 #include "numerics/special.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -20,35 +21,42 @@ constexpr Index most_parts = 8;
 /// Precisions of weights below this share of the mean one are lifted.
 constexpr double smallest_of_usual = 1e-8;
 
-/// Adds X'diag(weights) X of a block of rows. DSYRK knows one sign a call, so the rows of either sign are brought
-/// together, scaled.
+/// Adds X'diag(weights) X of a block of rows. DSYRK knows one sign a call: all rows go in with the sign of most, and
+/// those of the other sign twice with theirs.
 class SignedSquares {
  public:
-  explicit SignedSquares(Index columns) : scaled_(row_block, columns), root_(row_block), order_(row_block) {}
+  explicit SignedSquares(Index columns) : scaled_(row_block, columns), others_(row_block, columns), root_(row_block) {
+    for (std::vector<Index>& rows : chosen_) rows.resize(row_block + 1);
+  }
 
   void add(ConstMatrixView rows, const Eigen::Ref<const Vector>& weights, Matrix& sum) {
-    Index positive = 0, others = row_block;
-    for (Index i = 0; i < weights.size(); ++i) {
-      if (weights(i) == 0.0) continue;
-      const Index to = weights(i) > 0.0 ? positive++ : --others;
-      order_[static_cast<std::size_t>(to)] = i;
-      root_(to) = std::sqrt(std::abs(weights(i)));
+    const Index count = rows.rows();
+    std::array<std::size_t, 2> found{};
+    // Without branches: signs come as they like. What is written last need not count.
+    for (Index i = 0; i < count; ++i) {
+      chosen_[0][found[0]] = chosen_[1][found[1]] = i;
+      found[0] += weights(i) > 0.0 ? 1 : 0;
+      found[1] += weights(i) < 0.0 ? 1 : 0;
     }
-    add_part(1.0, 0, positive, rows, sum);
-    add_part(-1.0, others, row_block, rows, sum);
+    const std::size_t other = found[0] < found[1] ? 0 : 1;
+    const double sign = other == 1 ? 1.0 : -1.0;
+    root_.head(count) = weights.cwiseAbs().cwiseSqrt();
+    for (Index j = 0; j < rows.cols(); ++j) scaled_.col(j).head(count) = rows.col(j).cwiseProduct(root_.head(count));
+    serial::add_square(sign, scaled_.topRows(count), As::transposed, 1.0, sum);
+    if (found[other] == 0) return;
+    const auto few = static_cast<Index>(found[other]);
+    for (Index j = 0; j < rows.cols(); ++j) {
+      const double* from = scaled_.col(j).data();
+      double* to = others_.col(j).data();
+      for (Index i = 0; i < few; ++i) to[i] = from[chosen_[other][static_cast<std::size_t>(i)]];
+    }
+    serial::add_square(-2.0 * sign, others_.topRows(few), As::transposed, 1.0, sum);
   }
 
  private:
-  void add_part(double sign, Index begin, Index end, ConstMatrixView rows, Matrix& sum) {
-    if (begin == end) return;
-    for (Index j = 0; j < rows.cols(); ++j)
-      for (Index i = begin; i < end; ++i) scaled_(i, j) = root_(i) * rows(order_[static_cast<std::size_t>(i)], j);
-    serial::add_square(sign, scaled_.middleRows(begin, end - begin), As::transposed, 1.0, sum);
-  }
-
-  Matrix scaled_;
+  Matrix scaled_, others_;
   Vector root_;
-  std::vector<Index> order_;
+  std::array<std::vector<Index>, 2> chosen_;  // Rows of positive and of negative weight.
 };
 
 /// Whether the factors cannot be a distribution: every weight without a positive precision needs a row of its own that
