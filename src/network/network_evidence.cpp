@@ -143,13 +143,16 @@ LeaveOneOut NetworkFit::leave_one_out() const {
     CatalogueOutput(problem_->sites, 1.0).slopes(0, view(out.latent.mean), view(out.latent.variance), slopes);
   } else {
     NoisyOutput law(problem_->sites->responses(), 1.0, noise_.variance > 0.0 ? noise_nodes : 1);
+    Vector mean(n), spread(n);
     for (Index i = 0; i < n; ++i) {
       Normal cavity;
       if (!without(noise_, noise_sites.precision(i), noise_sites.shift(i), cavity))
         proper[static_cast<std::size_t>(i)] = false;
-      law.set_noise(i, ConstSpan(&cavity.mean, 1), ConstSpan(&cavity.variance, 1), ConstSpan(&out.latent.mean(i), 1),
-                    ConstSpan(&out.latent.variance(i), 1));
+      mean(i) = cavity.mean;
+      spread(i) = cavity.variance;
     }
+    law.set_noise(0, view(std::as_const(mean)), view(std::as_const(spread)), view(std::as_const(out.latent.mean)),
+                  view(std::as_const(out.latent.variance)));
     law.slopes(0, view(out.latent.mean), view(out.latent.variance), slopes);
   }
   for (Index i = 0; i < n; ++i)

@@ -1,6 +1,7 @@
 #include "network/network_fit.hpp"
 
 #include "base/parallel_blocks.hpp"
+#include "base/vectorised.hpp"
 #include "linalg/dense.hpp"
 #include "network/activation.hpp"
 #include "network/factors.hpp"
@@ -36,6 +37,53 @@ ConstSpan part(const Vector& v, Index begin, Index end) {
 Span part(Vector& v, Index begin, Index end) { return {v.data() + begin, static_cast<std::size_t>(end - begin)}; }
 ConstSpan part(const Matrix& m, Index j, Index begin, Index end) {
   return {m.col(j).data() + begin, static_cast<std::size_t>(end - begin)};
+}
+
+/// a x and the diagonal of a b', in rows begin to end.
+Vector times(const Matrix& a, const Vector& x, Index begin, Index end) {
+  Vector product = Vector::Zero(end - begin);
+  if (a.cols() > 0) serial::add_product(1.0, a.middleRows(begin, end - begin), As::is, x, As::is, 0.0, product);
+  return product;
+}
+Vector row_products(const Matrix& a, const Matrix& b, Index begin, Index end) {
+  Vector sum = Vector::Zero(end - begin);
+  for (Index k = 0; k < a.cols(); ++k) sum += column(a, k, begin, end).cwiseProduct(column(b, k, begin, end));
+  return sum;
+}
+
+/// Marginals without a share of their factors, as `without` has it.
+GAUSSMITH_VECTORISED void cavities(std::size_t count, double share, const double* __restrict mean,
+                                   const double* __restrict variance, const double* __restrict precision,
+                                   const double* __restrict shift, double* __restrict cavity_mean,
+                                   double* __restrict cavity_variance) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const double left = 1.0 - share * precision[i] * variance[i];
+    const double inverse = left > least_share ? 1.0 / left : 1.0;
+    const double taken = left > least_share ? share * shift[i] : 0.0;
+    cavity_mean[i] = (mean[i] - variance[i] * taken) * inverse;
+    cavity_variance[i] = variance[i] * inverse;
+  }
+}
+
+/// FactorChange of tilted moments in units of the marginals, `moved` deviations away and `ratio` the variance; where
+/// there is no cavity or no moment nothing changes and `mismatch` is negative.
+GAUSSMITH_VECTORISED void factor_changes(std::size_t count, double power, const double* __restrict mean,
+                                         const double* __restrict variance, const double* __restrict taken,
+                                         const double* __restrict moved, const double* __restrict ratio,
+                                         double* __restrict d_precision, double* __restrict d_shift,
+                                         double* __restrict mismatch) {
+  constexpr double largest = std::numeric_limits<double>::max();
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool proper =
+        (1.0 - taken[i] * variance[i] > least_share) & (ratio[i] > 0.0) & (std::fabs(moved[i]) <= largest);
+    const double tighter = 1.0 / ratio[i], scale = 1.0 / (power * variance[i]);
+    const double precision = (tighter - 1.0) * scale;
+    const double shift = (mean[i] * (tighter - 1.0) + std::sqrt(variance[i]) * moved[i] * tighter) * scale;
+    const double away = std::fabs(moved[i]), wider = std::fabs(ratio[i] - 1.0);
+    d_precision[i] = proper ? precision : 0.0;
+    d_shift[i] = proper ? shift : 0.0;
+    mismatch[i] = proper ? (away > wider ? away : wider) / power : -1.0;
+  }
 }
 
 /// Results of blocks, added up in a fixed order.
@@ -187,10 +235,10 @@ void NetworkFit::set_noise_rules() {
       mean(i - begin) = cavity.mean;
       variance(i - begin) = cavity.variance;
     }
-    for (NoisyOutput* law : {noisy_units_, noisy_outputs_})
-      law->set_noise(begin, view(std::as_const(mean)), view(std::as_const(variance)),
-                     known ? part(std::as_const(mean_), begin, end) : ConstSpan{},
-                     known ? part(outputs, begin, end) : ConstSpan{});
+    noisy_units_->set_noise(begin, view(std::as_const(mean)), view(std::as_const(variance)),
+                            known ? part(std::as_const(mean_), begin, end) : ConstSpan{},
+                            known ? part(outputs, begin, end) : ConstSpan{});
+    noisy_outputs_->set_noise(begin, view(std::as_const(mean)), view(std::as_const(variance)), *noisy_units_);
   });
 }
 
@@ -212,44 +260,52 @@ bool NetworkFit::refresh_output_weights() {
   mirror_lower(lower);
   output_mean_ = lower * shift;
   output_covariance_ = std::move(lower);
-  reach_ = direction_ * output_covariance_;
+  reach_.resize(direction_.rows(), hidden());
+  parallel_blocks(direction_.rows(), row_block, threads_, [&](Index begin, Index end) {
+    serial::add_product(1.0, direction_.middleRows(begin, end - begin), As::is, output_covariance_, As::is, 0.0,
+                        reach_.middleRows(begin, end - begin));
+  });
   cavity_ = output_cavity(power_);
   return true;
 }
 
 NetworkFit::OutputCavity NetworkFit::output_cavity(double share) const {
-  OutputCavity cavity{Vector::Zero(direction_.rows()), Vector::Zero(direction_.rows())};
-  for (Index i = 0; i < direction_.rows(); ++i) {
-    const double variance = direction_.row(i).dot(reach_.row(i));
-    const double left = 1.0 - share * output_sites.precision(i) * variance;
-    if (!(left > least_share)) continue;
-    cavity.ratio(i) = share * output_sites.precision(i) / left;
-    cavity.move(i) =
-        share * (output_sites.precision(i) * direction_.row(i).dot(output_mean_) - output_sites.shift(i)) / left;
-  }
+  const Index n = direction_.rows();
+  OutputCavity cavity{Vector::Zero(n), Vector::Zero(n), Vector(n)};
+  parallel_blocks(n, row_block, threads_, [&](Index begin, Index end) {
+    const Vector variance = row_products(direction_, reach_, begin, end);
+    const Vector mean = times(direction_, output_mean_, begin, end);
+    for (Index i = begin; i < end; ++i) {
+      const double precision = share * output_sites.precision(i);
+      const double left = 1.0 - precision * variance(i - begin);
+      cavity.kept(i) = left;
+      if (!(left > least_share)) continue;
+      cavity.ratio(i) = precision / left;
+      cavity.move(i) = (precision * mean(i - begin) - share * output_sites.shift(i)) / left;
+    }
+  });
   return cavity;
 }
 
 void NetworkFit::find_activations(Index k) {
   NetworkUnit& unit = units_[static_cast<std::size_t>(k)];
-  const Marginals& q = unit.law.activations();
-  const Index n = q.mean.size();
+  const Index n = unit.law.activations().mean.size();
   unit.cavity.mean.resize(n);
   unit.cavity.variance.resize(n);
-  parallel_blocks(n, row_block, threads_, [&](Index begin, Index end) {
-    for (Index i = begin; i < end; ++i) {
-      Normal cavity;
-      (void)without({q.mean(i), q.variance(i)}, power_ * unit.activations.precision(i),
-                    power_ * unit.activations.shift(i), cavity);
-      unit.cavity.mean(i) = cavity.mean;
-      unit.cavity.variance(i) = cavity.variance;
-    }
-    if (k == 0) return;
-    activation_moments(part(std::as_const(unit.cavity.mean), begin, end),
-                       part(std::as_const(unit.cavity.variance), begin, end),
-                       Span(g_mean_.col(k - 1).data() + begin, static_cast<std::size_t>(end - begin)),
-                       Span(g_variance_.col(k - 1).data() + begin, static_cast<std::size_t>(end - begin)));
-  });
+  parallel_blocks(n, row_block, threads_, [&](Index begin, Index end) { find_activations(k, begin, end); });
+}
+
+void NetworkFit::find_activations(Index k, Index begin, Index end) {
+  NetworkUnit& unit = units_[static_cast<std::size_t>(k)];
+  const Marginals& q = unit.law.activations();
+  cavities(static_cast<std::size_t>(end - begin), power_, &q.mean(begin), &q.variance(begin),
+           &unit.activations.precision(begin), &unit.activations.shift(begin), &unit.cavity.mean(begin),
+           &unit.cavity.variance(begin));
+  if (k == 0) return;
+  activation_moments(part(std::as_const(unit.cavity.mean), begin, end),
+                     part(std::as_const(unit.cavity.variance), begin, end),
+                     Span(g_mean_.col(k - 1).data() + begin, static_cast<std::size_t>(end - begin)),
+                     Span(g_variance_.col(k - 1).data() + begin, static_cast<std::size_t>(end - begin)));
 }
 
 void NetworkFit::find_outputs() {
@@ -258,46 +314,61 @@ void NetworkFit::find_outputs() {
   if (problem_->offset.size() > 0) mean_ += problem_->offset;
   explained_.setZero(n);
   added_.setZero(n);
-  covariance_.resize(n, hidden());
+  along_.setZero(n);
+  covariance_.resize(n);
   if (hidden() == 0) return;
   parallel_blocks(n, row_block, threads_, [&](Index begin, Index end) {
     const Index count = end - begin;
-    const auto g = g_mean_.middleRows(begin, count);
-    const auto a = reach_.middleRows(begin, count);
-    const Vector along = g.cwiseProduct(a).rowwise().sum().cwiseProduct(cavity_.ratio.segment(begin, count));
-    auto c = covariance_.middleRows(begin, count);
-    c.noalias() = g * output_covariance_;
-    c += along.asDiagonal() * a;
-    explained_.segment(begin, count) = g.cwiseProduct(c).rowwise().sum();
+    const auto ratio = cavity_.ratio.segment(begin, count).array();
+    const auto move = cavity_.move.segment(begin, count).array();
+    along_.segment(begin, count) = row_products(g_mean_, reach_, begin, end);
+    Matrix c(count, hidden());
+    serial::add_product(1.0, g_mean_.middleRows(begin, count), As::is, output_covariance_, As::is, 0.0, c);
+    explained_.segment(begin, count) = ratio * along_.segment(begin, count).array().square();
     for (Index k = 0; k < hidden(); ++k) {
-      const Vector m = (output_mean_(k) + cavity_.move.segment(begin, count).array() * a.col(k).array()).matrix();
-      const Vector s =
-          (output_covariance_(k, k) + cavity_.ratio.segment(begin, count).array() * a.col(k).array().square()).matrix();
-      mean_.segment(begin, count) += m.cwiseProduct(g.col(k));
-      added_.segment(begin, count).array() +=
-          (m.array().square() + s.array()) * g_variance_.col(k).segment(begin, count).array();
+      const auto a = reach_.col(k).segment(begin, count).array();
+      const auto g = g_mean_.col(k).segment(begin, count).array();
+      const Eigen::ArrayXd m = output_mean_(k) + move * a;
+      const Eigen::ArrayXd s = output_covariance_(k, k) + ratio * a.square();
+      explained_.segment(begin, count).array() += g * c.col(k).array();
+      mean_.segment(begin, count).array() += m * g;
+      added_.segment(begin, count).array() += (m.square() + s) * g_variance_.col(k).segment(begin, count).array();
     }
   });
 }
 
-/// What changes of f in rows where E[g] and Var[g] of one hidden unit were g_mean and g_variance before: O(K) a row.
-void NetworkFit::carry_on(Index k, Index begin, Index end, ConstSpan g_mean, ConstSpan g_variance) {
+/// Cov(v_k, f) of a hidden unit in rows begin to end: O(K) a row.
+void NetworkFit::find_covariance(Index k, Index begin, Index end) {
   const Index count = end - begin, column_of = k - 1;
-  const Eigen::Map<const Vector> old_mean(g_mean.data(), count), old_variance(g_variance.data(), count);
-  const Vector change = column(g_mean_, column_of, begin, end) - old_mean;
+  covariance_.segment(begin, count) = times(g_mean_, output_covariance_.col(column_of), begin, end);
+  covariance_.segment(begin, count).array() += cavity_.ratio.segment(begin, count).array() *
+                                               reach_.col(column_of).segment(begin, count).array() *
+                                               along_.segment(begin, count).array();
+}
+
+/// Rows begin to end after a unit's turn: what they see of it, and what changes of f.
+void NetworkFit::carry_on(Index k, Index begin, Index end) {
+  const Index count = end - begin, column_of = k - 1;
+  if (k == 0) {
+    const Vector& mean = units_.front().cavity.mean;
+    mean_.segment(begin, count) -= mean.segment(begin, count);
+    find_activations(k, begin, end);
+    mean_.segment(begin, count) += mean.segment(begin, count);
+    return;
+  }
+  const Vector before_mean = column(g_mean_, column_of, begin, end);
+  const Vector before_variance = column(g_variance_, column_of, begin, end);
+  find_activations(k, begin, end);
+  const Eigen::ArrayXd change = (column(g_mean_, column_of, begin, end) - before_mean).array();
   const auto a = reach_.col(column_of).segment(begin, count).array();
-  const auto ratio = cavity_.ratio.segment(begin, count).array();
   const Eigen::ArrayXd m = output_mean_(column_of) + cavity_.move.segment(begin, count).array() * a;
-  const Eigen::ArrayXd s = output_covariance_(column_of, column_of) + ratio * a.square();
-  mean_.segment(begin, count).array() += m * change.array();
-  explained_.segment(begin, count).array() +=
-      change.array() * (2.0 * covariance_.col(column_of).segment(begin, count).array() + change.array() * s);
+  const Eigen::ArrayXd s =
+      output_covariance_(column_of, column_of) + cavity_.ratio.segment(begin, count).array() * a.square();
+  mean_.segment(begin, count).array() += m * change;
+  explained_.segment(begin, count).array() += change * (2.0 * covariance_.segment(begin, count).array() + change * s);
   added_.segment(begin, count).array() +=
-      (m.square() + s) * (column(g_variance_, column_of, begin, end) - old_variance).array();
-  const Eigen::ArrayXd scaled = change.array() * ratio * a;
-  for (Index j = 0; j < hidden(); ++j)
-    covariance_.col(j).segment(begin, count).array() +=
-        change.array() * output_covariance_(j, column_of) + scaled * reach_.col(j).segment(begin, count).array();
+      (m.square() + s) * (column(g_variance_, column_of, begin, end) - before_variance).array();
+  along_.segment(begin, count).array() += change * a;
 }
 
 void NetworkFit::tilt_linear(Vector& d_precision, Vector& d_shift, SweepResult& result) const {
@@ -329,13 +400,14 @@ void NetworkFit::tilt_linear(Vector& d_precision, Vector& d_shift, SweepResult& 
   results.add_to(result);
 }
 
-void NetworkFit::tilt_hidden(Index k, Vector& d_precision, Vector& d_shift, SweepResult& result) const {
+void NetworkFit::tilt_hidden(Index k, Vector& d_precision, Vector& d_shift, SweepResult& result) {
   const NetworkUnit& unit = units_[static_cast<std::size_t>(k)];
   const Marginals& q = unit.law.activations();
   const Index n = mean_.size(), column_of = k - 1;
   BlockResults results(n, row_block);
   parallel_blocks(n, row_block, threads_, [&](Index begin, Index end) {
     const Index count = end - begin;
+    find_covariance(k, begin, end);
     const auto a = reach_.col(column_of).segment(begin, count).array();
     const Vector m = (output_mean_(column_of) + cavity_.move.segment(begin, count).array() * a).matrix();
     const Vector s =
@@ -357,21 +429,17 @@ void NetworkFit::tilt_hidden(Index k, Vector& d_precision, Vector& d_shift, Swee
                .output_variance = view(rest),
                .weight_mean = view(m),
                .weight_variance = view(s),
-               .covariance = part(covariance_, column_of, begin, end)},
+               .covariance = part(std::as_const(covariance_), begin, end)},
               view(moved), view(ratio));
     SweepResult& here = results.at(begin);
-    for (Index i = begin; i < end; ++i) {
-      const double v = q.variance(i);
-      if (1.0 - precision(i - begin) * v <= least_share || !(ratio(i - begin) > 0.0) ||
-          !std::isfinite(moved(i - begin))) {
+    Vector mismatch(count);
+    factor_changes(static_cast<std::size_t>(count), power_, &q.mean(begin), &q.variance(begin), precision.data(),
+                   moved.data(), ratio.data(), &d_precision(begin), &d_shift(begin), mismatch.data());
+    for (const double found : mismatch) {
+      if (found < 0.0)
         skip(here);
-        continue;
-      }
-      const FactorChange change({q.mean(i), v}, {q.mean(i) + std::sqrt(v) * moved(i - begin), v * ratio(i - begin)},
-                                power_);
-      d_precision(i) = change.precision;
-      d_shift(i) = change.shift;
-      note(here, change.mismatch);
+      else
+        note(here, found);
     }
   });
   results.add_to(result);
@@ -418,30 +486,32 @@ void NetworkFit::tilt_weights(const NetworkUnit& unit, GaussianFactors& d_weight
 void NetworkFit::update_unit(Index k, double damping, SweepResult& result) {
   NetworkUnit& unit = units_[static_cast<std::size_t>(k)];
   const Index n = mean_.size();
-  GaussianFactors d_activations(n);
+  turn_.change.precision.setZero(n);
+  turn_.change.shift.setZero(n);
   if (k == 0)
-    tilt_linear(d_activations.precision, d_activations.shift, result);
+    tilt_linear(turn_.change.precision, turn_.change.shift, result);
   else
-    tilt_hidden(k, d_activations.precision, d_activations.shift, result);
+    tilt_hidden(k, turn_.change.precision, turn_.change.shift, result);
   GaussianFactors d_weights(unit.weights.shift.size()), d_scales(unit.weights.shift.size());
   tilt_weights(unit, d_weights, d_scales, result);
   if (damping == 0.0) return;
 
-  const GaussianFactors activations = unit.activations, weights = unit.weights, scales = unit.log_scales;
-  const Marginals before = unit.law.activations();
+  turn_.activations = unit.activations;
+  turn_.before = unit.law.activations();
+  const GaussianFactors weights = unit.weights, scales = unit.log_scales;
   double step = damping;
   for (int halving = 0;; ++halving, step *= 0.5) {
     if (halving == most_halvings) step = 0.0;
-    move(unit.activations, step, d_activations);
+    move(unit.activations, step, turn_.change);
     move(unit.weights, step, d_weights);
     const bool near = halving >= gentle_halvings;
-    if (unit.refresh(threads_) && (near || ((unit.law.activations().mean - before.mean).array().abs() <=
-                                            furthest_activation * before.variance.array().sqrt())
+    if (unit.refresh(threads_) && (near || ((unit.law.activations().mean - turn_.before.mean).array().square() <=
+                                            furthest_activation * furthest_activation * turn_.before.variance.array())
                                                .all()))
       break;
     if (halving == most_halvings) break;
     ++result.shortened;
-    unit.activations = activations;
+    unit.activations = turn_.activations;
     unit.weights = weights;
   }
   // Log scales by themselves: weights go on where these cannot.
@@ -452,17 +522,7 @@ void NetworkFit::update_unit(Index k, double damping, SweepResult& result) {
     unit.log_scales = scales;
   }
 
-  const Vector cavity_mean = unit.cavity.mean;
-  const Vector g_mean = k > 0 ? Vector(g_mean_.col(k - 1)) : Vector();
-  const Vector g_variance = k > 0 ? Vector(g_variance_.col(k - 1)) : Vector();
-  find_activations(k);
-  if (k == 0) {
-    mean_ += unit.cavity.mean - cavity_mean;
-    return;
-  }
-  parallel_blocks(n, row_block, threads_, [&](Index begin, Index end) {
-    carry_on(k, begin, end, part(g_mean, begin, end), part(g_variance, begin, end));
-  });
+  parallel_blocks(n, row_block, threads_, [&](Index begin, Index end) { carry_on(k, begin, end); });
 }
 
 void NetworkFit::update_outputs(double damping, SweepResult& result) {
@@ -493,16 +553,15 @@ void NetworkFit::update_outputs(double damping, SweepResult& result) {
     if (hidden() == 0) return;
     for_outputs_->slopes(begin, part(mean_, begin, end), part(variance, begin, end),
                          {view(first), view(second), view(third)});
+    const Vector under_q = times(g_mean_, output_mean_, begin, end);
     for (Index i = begin; i < end; ++i) {
-      const double alpha = second(i - begin), beta = third(i - begin), s = explained_(i);
+      const double alpha = second(i - begin), beta = third(i - begin), s = explained_(i), along = along_(i);
       const double left = 1.0 - beta * s;
-      const double along = reach_.row(i).dot(g_mean_.row(i));
-      if (1.0 - power_ * output_sites.precision(i) * direction_.row(i).dot(reach_.row(i)) <= least_share ||
-          !(left > 0.0) || !std::isfinite(alpha)) {
+      if (cavity_.kept(i) <= least_share || !(left > 0.0) || !std::isfinite(alpha)) {
         skip(here);
         continue;
       }
-      const double m = g_mean_.row(i).dot(output_mean_) + cavity_.move(i) * along;
+      const double m = under_q(i - begin) + cavity_.move(i) * along;
       const RankOneSite site(alpha, beta, s, m);
       d_outputs.precision(i) = site.precision / power_ - output_sites.precision(i);
       d_outputs.shift(i) = site.shift / power_ - output_sites.shift(i);

@@ -110,6 +110,12 @@ class NetworkFit {
   /// v at a row with a share of its site left out: m + move a and S + ratio a a', a = S direction.
   struct OutputCavity {
     Vector ratio, move;
+    Vector kept;  ///< The share of the precision of direction'v that is left.
+  };
+  /// What a unit was before its turn, and what its turn would change: buffers that stay.
+  struct Turn {
+    GaussianFactors change, activations;
+    Marginals before;
   };
   [[nodiscard]] OutputCavity output_cavity(double share) const;
   [[nodiscard]] bool refresh_log_scales(bool near);
@@ -118,10 +124,12 @@ class NetworkFit {
   /// Where the integrals over theta have their nodes.
   void set_noise_rules();
   void find_activations(Index k);
+  void find_activations(Index k, Index begin, Index end);
   void find_outputs();
-  void carry_on(Index k, Index begin, Index end, ConstSpan g_mean, ConstSpan g_variance);
+  void find_covariance(Index k, Index begin, Index end);
+  void carry_on(Index k, Index begin, Index end);
   void tilt_linear(Vector& d_precision, Vector& d_shift, SweepResult& result) const;
-  void tilt_hidden(Index k, Vector& d_precision, Vector& d_shift, SweepResult& result) const;
+  void tilt_hidden(Index k, Vector& d_precision, Vector& d_shift, SweepResult& result);
   void tilt_weights(const NetworkUnit& unit, GaussianFactors& d_weights, GaussianFactors& d_scales,
                     SweepResult& result) const;
   void update_unit(Index k, double damping, SweepResult& result);
@@ -146,8 +154,10 @@ class NetworkFit {
   Matrix direction_;            // Of the rank-one sites on v: E[g] when they were made.
   Matrix reach_;                // Cov(v_k, direction'v) under q.
   Matrix g_mean_, g_variance_;  // Of g(h_k).
-  Matrix covariance_;           // c: Cov(v_k, f).
+  Vector along_;                // E[g]' S direction.
+  Vector covariance_;           // c: Cov(v_k, f) of the unit k that has its turn.
   OutputCavity cavity_;
+  Turn turn_;
   Vector mean_;       // m_f.
   Vector explained_;  // E[g]' S E[g].
   Vector added_;      // sum_k (m_k^2 + S_kk) Var[g_k].

@@ -52,6 +52,8 @@ class NoisyOutput final : public OutputLaw {
   /// known).
   void set_noise(Index first, ConstSpan mean, ConstSpan variance, ConstSpan output_mean = {},
                  ConstSpan output_variance = {});
+  /// The same with rules where another has them.
+  void set_noise(Index first, ConstSpan mean, ConstSpan variance, const NoisyOutput& like);
 
   void slopes(Index first, ConstSpan mean, ConstSpan variance, const OutputSlopes& out) const override;
   void normaliser(Index first, ConstSpan mean, ConstSpan variance, Span exponent, Span factor) const override;
@@ -60,8 +62,11 @@ class NoisyOutput final : public OutputLaw {
   void noise_moments(Index first, ConstSpan mean, ConstSpan variance, Span noise_mean, Span noise_variance) const;
 
  private:
-  /// weight(node) = the share of a node of theta, precision(node) = 1 / (V + e^theta / p), for one row.
-  void shares(Index row, double mean, double variance, double* weight, double* precision, double& log_normaliser) const;
+  /// Nodes of the rules that stand in centre_ and deviation_.
+  void set_nodes(Index first, ConstSpan mean, ConstSpan variance);
+  /// Calls use(begin, count, shares) for one chunk of rows after the other.
+  template <class Use>
+  void with_shares(Index first, ConstSpan mean, ConstSpan variance, const Use& use) const;
 
   const Vector* responses_;
   double power_;

@@ -6,6 +6,7 @@
 #include "numerics/special.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -20,21 +21,43 @@ constexpr Index most_parts = 8;
 /// Precisions of weights below this share of the mean one are lifted.
 constexpr double smallest_of_usual = 1e-8;
 
-/// Adds those rows whose weights have the sign, and no others: DSYRK knows one sign a call.
-void add_signed(ConstMatrixView rows, const Eigen::Ref<const Vector>& weights, double sign, Matrix& sum) {
-  std::vector<Index> chosen;
-  for (Index i = 0; i < weights.size(); ++i)
-    if (sign * weights(i) > 0.0) chosen.push_back(i);
-  if (chosen.empty()) return;
-  Matrix scaled(static_cast<Index>(chosen.size()), rows.cols());
-  const Vector root = (sign * weights).cwiseMax(0.0).cwiseSqrt();
-  for (Index j = 0; j < rows.cols(); ++j)
-    for (Index i = 0; i < scaled.rows(); ++i) {
-      const Index row = chosen[static_cast<std::size_t>(i)];
-      scaled(i, j) = root(row) * rows(row, j);
+/// Adds X'diag(weights) X of a block of rows. DSYRK knows one sign a call: all rows go in with the sign of most, and
+/// those of the other sign twice with theirs.
+class SignedSquares {
+ public:
+  explicit SignedSquares(Index columns) : scaled_(row_block, columns), others_(row_block, columns), root_(row_block) {
+    for (std::vector<Index>& rows : chosen_) rows.resize(row_block + 1);
+  }
+
+  void add(ConstMatrixView rows, const Eigen::Ref<const Vector>& weights, Matrix& sum) {
+    const Index count = rows.rows();
+    std::array<std::size_t, 2> found{};
+    // Without branches: signs come as they like. What is written last need not count.
+    for (Index i = 0; i < count; ++i) {
+      chosen_[0][found[0]] = chosen_[1][found[1]] = i;
+      found[0] += weights(i) > 0.0 ? 1 : 0;
+      found[1] += weights(i) < 0.0 ? 1 : 0;
     }
-  serial::add_square(sign, scaled, As::transposed, 1.0, sum);
-}
+    const std::size_t other = found[0] < found[1] ? 0 : 1;
+    const double sign = other == 1 ? 1.0 : -1.0;
+    root_.head(count) = weights.cwiseAbs().cwiseSqrt();
+    for (Index j = 0; j < rows.cols(); ++j) scaled_.col(j).head(count) = rows.col(j).cwiseProduct(root_.head(count));
+    serial::add_square(sign, scaled_.topRows(count), As::transposed, 1.0, sum);
+    if (found[other] == 0) return;
+    const auto few = static_cast<Index>(found[other]);
+    for (Index j = 0; j < rows.cols(); ++j) {
+      const double* from = scaled_.col(j).data();
+      double* to = others_.col(j).data();
+      for (Index i = 0; i < few; ++i) to[i] = from[chosen_[other][static_cast<std::size_t>(i)]];
+    }
+    serial::add_square(-2.0 * sign, others_.topRows(few), As::transposed, 1.0, sum);
+  }
+
+ private:
+  Matrix scaled_, others_;
+  Vector root_;
+  std::array<std::vector<Index>, 2> chosen_;  // Rows of positive and of negative weight.
+};
 
 /// Whether the factors cannot be a distribution: every weight without a positive precision needs a row of its own that
 /// holds it.
@@ -105,10 +128,10 @@ Matrix weighted_gram(ConstMatrixView rows, const Vector& weights, int threads) {
   std::vector<Matrix> sums(static_cast<std::size_t>(parts), Matrix::Zero(rows.cols(), rows.cols()));
   parallel_blocks(rows.rows(), part, threads, [&](Index begin, Index end) {
     Matrix& sum = sums[static_cast<std::size_t>(begin / part)];
+    SignedSquares squares(rows.cols());
     for (Index first = begin; first < end; first += row_block) {
       const Index count = std::min(row_block, end - first);
-      for (const double sign : {1.0, -1.0})
-        add_signed(rows.middleRows(first, count), weights.segment(first, count), sign, sum);
+      squares.add(rows.middleRows(first, count), weights.segment(first, count), sum);
     }
   });
   for (std::size_t i = 1; i < sums.size(); ++i) sums.front() += sums[i];
