@@ -315,7 +315,8 @@ Outcome run_simulation(const MeasureArguments& arguments, const Measuring& measu
       throw InvalidOption(fmt::format("--pictures {}: there is no such folder; make it first", arguments.pictures));
     }
   }
-  const MeasurementSimulation simulation{truth.signal, arguments.initial.value_or(100), arguments.steps.value_or(200),
+  const Index initial = arguments.initial.value_or(std::min<Index>(100, truth.signal.size()));
+  const MeasurementSimulation simulation{truth.signal, initial, arguments.steps.value_or(200),
                                          measuring.proposing.per_step};
   const MeasurementIdentity identity =
       measurement_identity(measuring.model, measuring.method, measuring.options, common.seed, &simulation);
@@ -547,7 +548,8 @@ void add_measure_options(CLI::App& app, MeasureArguments& arguments) {
   file("--ask", arguments.ask, "Writes the rows to measure next, one a line");
   file("--tell", arguments.tell, "Reads what the rows last asked for measured, one number a line");
   file("--truth", arguments.truth, "A signal to simulate: numbers, or a picture (.pgm) mapped to [-1, 1]");
-  count("--initial", arguments.initial, 0, "Random rows, or candidates, to begin with (default: 100; 0 with --ask)");
+  count("--initial", arguments.initial, 0,
+        "Random rows, or candidates, to begin with (default: 100, or as many as weights; 0 with --ask)");
   count("--steps", arguments.steps, 0, "Steps of the simulation after these (default: 200)");
   file("--curve", arguments.curve, "measurements,error,gain,log_evidence,iterations,seconds: a line a step");
   app.add_option("--pictures", arguments.pictures, "Folder for reconstructions of a .pgm truth, as PNG")

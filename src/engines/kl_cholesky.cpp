@@ -94,7 +94,7 @@ void climb_cholesky(GaussianCore& core, const SiteRows& sites, const KlStart& st
     v = transposed_times(inverse, inverse);
     proper = cholesky(v);
   }
-  if (!proper) return record.give_up(Status::numerical_failure, "the first covariance could not be factorised");
+  if (!proper) return record.end_with(Status::numerical_failure, "the first covariance could not be factorised");
   const Matrix c = Matrix(v.triangularView<Eigen::Lower>()).transpose();
   const Index dimension = a.rows();
   QuasiNewton search([&](const Vector& at, Vector& gradient) { return bound(at, gradient); }, {});

@@ -43,15 +43,15 @@ class DecoupledAscent {
 
   void climb(const KlStart& start) {
     if (!record_.look(start.precision, start.mean, now_))
-      return record_.give_up(Status::numerical_failure, "the start has no finite bound");
+      return record_.end_with(Status::numerical_failure, "the start has no finite bound");
     ++record_.report().iterations;
     if (record_.over(now_, "start")) return;
     const int most = evaluations_each * record_.most();
     while (record_.report().iterations < most) {
-      if (!step()) return record_.give_up(Status::stalled, why_not());
+      if (!step()) return record_.end_with(Status::stalled, why_not());
       if (record_.over(now_, kind_)) return;
     }
-    record_.give_up(Status::iteration_limit,
+    record_.end_with(Status::iteration_limit,
                     fmt::format("no optimum within {} evaluations and factorisations; raise kl.max_iterations, or use "
                                 "kl.solver = sites",
                                 most));

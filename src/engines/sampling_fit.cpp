@@ -21,6 +21,11 @@ namespace {
 /// Chains agree below this, and draws are worth something from that on.
 constexpr double largest_rhat = 1.05;
 constexpr double fewest_effective = 100.0;
+/// How far the log mass of a mode, by Laplace's method, may lie below the largest for a chain to begin there: a
+/// hundredth. A chain that stays in a smaller one would spoil averages that lack next to nothing without it.
+constexpr double negligible_mode = 4.6;
+/// The mass of modes without draws, as a share of all, that chains may miss.
+constexpr double largest_miss = 0.05;
 
 /// Methods whose fit is near the posterior, the nearest first.
 std::vector<Method> candidates(const Model& model) {
@@ -70,13 +75,49 @@ SamplingFit fit_for_sampling(const Run& run, Posterior::State& state) {
   return {space, std::move(*best), SiteTotals(model), log_concave, of};
 }
 
-Vector first_point(const SamplingFit& fit, int chain, Random& random) {
+FirstPoints::FirstPoints(const Model& model, const SamplingFit& fit, std::uint64_t seed, int threads) : fit_(fit) {
+  if (fit.log_concave) return;
+  ModeSearchResult found = find_modes(model, *fit.space, fit.reference.latent_mean(), seed, threads);
+  why_not_searched_ = found.why;
+  std::size_t count = 0;
+  while (count < found.modes.size() && found.modes[count].log_mass > found.modes.front().log_mass - negligible_mode)
+    ++count;
+  if (count < 2) return;
+  found.modes.resize(count);
+  modes_ = std::move(found.modes);
+}
+
+double FirstPoints::missed_by(const Matrix& latents) const {
+  if (modes_.empty()) return 0.0;
+  Vector mass(static_cast<Index>(modes_.size()));
+  for (Index m = 0; m < mass.size(); ++m)
+    mass(m) = std::exp(modes_[static_cast<std::size_t>(m)].log_mass - modes_.front().log_mass);
+  mass /= mass.sum();
+  Vector share = Vector::Zero(mass.size());
+  for (Index draw = 0; draw < latents.cols(); ++draw) {
+    Index nearest = 0;
+    double least = std::numeric_limits<double>::infinity();
+    for (Index m = 0; m < mass.size(); ++m) {
+      const double far = (latents.col(draw) - modes_[static_cast<std::size_t>(m)].eta).squaredNorm();
+      if (far < least) {
+        least = far;
+        nearest = m;
+      }
+    }
+    share(nearest) += 1.0 / static_cast<double>(latents.cols());
+  }
+  return (share.array() < 0.1 * mass.array()).select(mass, 0.0).sum();
+}
+
+Vector FirstPoints::of(int chain, Random& random) const {
   constexpr double far = 2.0;
-  Vector x(fit.space->rank());
+  if (!modes_.empty())
+    return fit_.reference.coordinates_of(modes_[static_cast<std::size_t>(chain) % modes_.size()].place);
+  Vector x(fit_.space->rank());
   fill_normal(random, view(x));
-  const bool proper = fit.space->prior_precision().minCoeff() > 0.0;
-  if (fit.log_concave || !proper || chain % 2 == 0) return far * x;
-  return fit.reference.coordinates_of(x);
+  const bool proper = fit_.space->prior_precision().minCoeff() > 0.0;
+  if (fit_.log_concave || !proper || chain % 2 == 0) return far * x;
+  return fit_.reference.coordinates_of(x);
 }
 
 Matrix latents_of(const Model& model, const Matrix& weights) {
@@ -124,7 +165,7 @@ void end_in_draws(DrawnPosterior drawn, const SamplingFit& fit, Posterior::State
   state.left_out = [latents, &state] { return left_out_of_draws(state.model, *latents, state.threads); };
 }
 
-void end_in_chains(ChainDraws draws, const SamplingFit& fit, Posterior::State& state) {
+void end_in_chains(ChainDraws draws, const FirstPoints& first, const SamplingFit& fit, Posterior::State& state) {
   Report& report = state.report;
   if (draws.length < 8) throw Interrupted();
   report.iterations = static_cast<int>(draws.length * draws.chains);
@@ -141,6 +182,13 @@ void end_in_chains(ChainDraws draws, const SamplingFit& fit, Posterior::State& s
         "the chains disagree: R-hat {:.3g} where agreement is below {}; the posterior may have several modes, or the "
         "chains are too short",
         draws.worst.rhat, largest_rhat);
+  } else if (const double missed = first.missed_by(draws.latents); missed > largest_miss) {
+    report.status = Status::iteration_limit;
+    report.message = fmt::format(
+        "the chains agree, but hardly a draw is near modes with some {:.0f} % of the mass (Laplace's method): they do "
+        "not get "
+        "from one to another",
+        100.0 * missed);
   } else if (!(effective >= fewest_effective)) {
     report.status = Status::iteration_limit;
     report.message = fmt::format("the draws hang together: worth {:.0f} independent ones where {:.0f} are wanted",
@@ -154,6 +202,9 @@ void end_in_chains(ChainDraws draws, const SamplingFit& fit, Posterior::State& s
     report.warnings.push_back(fmt::format(
         "{} trajectories were lost where the posterior is too steep for the step size: what lies there may be missed",
         draws.failures));
+  if (!first.why_not_searched().empty())
+    report.warnings.push_back("other modes were not searched for: " + first.why_not_searched() +
+                              "; what lies around one that no chain reaches is missed");
   state.log_evidence = {std::numeric_limits<double>::quiet_NaN(), EvidenceKind::estimate, std::nullopt, 0.0};
   DrawnPosterior drawn;
   drawn.latents = std::move(draws.latents);

@@ -46,13 +46,13 @@ bool SolverRecord::over(KlPoint point, std::string_view kind) {
     return true;
   }
   if (next == Next::accept) {
-    give_up(Status::stopped, "stopped by the caller before the bound's optimum");
+    end_with(Status::stopped, "stopped by the caller before the bound's optimum");
     return true;
   }
   return false;
 }
 
-void SolverRecord::give_up(Status status, std::string message) {
+void SolverRecord::end_with(Status status, std::string message) {
   climb_.report.status = status;
   climb_.report.message = std::move(message);
 }

@@ -45,7 +45,7 @@ class SolverRecord {
   [[nodiscard]] bool over(KlPoint point, std::string_view kind);
 
   /// How it ended where over() did not say.
-  void give_up(Status status, std::string message);
+  void end_with(Status status, std::string message);
   /// Puts the core at the sites of the end.
   void settle();
 

@@ -164,7 +164,7 @@ class Finder {
     search_.start(std::move(start));
     const RootedMode mode = search_.climb(space_.latent_mean(), {.prior = &space_.prior_precision()});
     if (!mode.settled) return;
-    FoundMode found{space_.latent_mean() + space_.rows() * search_.at(), mode.log_integral, {}};
+    FoundMode found{space_.latent_mean() + space_.rows() * search_.at(), search_.at(), mode.log_integral, {}};
     const double size = 1.0 + found.eta.lpNorm<Eigen::Infinity>();
     for (const FoundMode& other : result_.modes)
       if ((other.eta - found.eta).lpNorm<Eigen::Infinity>() < same_mode * size) return;

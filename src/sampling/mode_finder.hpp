@@ -12,6 +12,7 @@ namespace gaussmith {
 
 struct FoundMode {
   Vector eta;                  ///< At the rows.
+  Vector place;                ///< In the coordinates v of the space.
   double log_mass = 0.0;       ///< By Laplace's method.
   std::vector<bool> outvoted;  ///< Rows where log t is convex there.
 };

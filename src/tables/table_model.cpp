@@ -160,8 +160,8 @@ class Builder {
   }
   /// Isotropic priors have a setting of their own; everything else that has coefficients or groups is additive.
   [[nodiscard]] bool is_additive() const {
-    if (!terms_.groups.empty() || !terms_.fixed.empty() || !terms_.fields.empty()) return !is_isotropic();
-    return has_intercept() && !is_isotropic();
+    const bool has_terms = !terms_.groups.empty() || !terms_.fixed.empty() || !terms_.fields.empty();
+    return (has_terms || !terms_.kernel || has_intercept()) && !is_isotropic();
   }
   [[nodiscard]] bool is_isotropic() const {
     return !terms_.kernel && terms_.groups.empty() && terms_.fields.empty() && settings_.has("prior.variance");
@@ -724,7 +724,7 @@ class Builder {
     else if (!table_.is_sparse)
       check_sizes(features.encode_dense(table_), features.names(), table_, cure);
     const Index dimension = out_.coding.features.dimension() + (has_intercept() ? 1 : 0);
-    const double variance = *settings_.number("prior.variance");
+    const double variance = settings_.number("prior.variance").value();
     put_rows(out_.coding, table_, out_.model.design);
     if (is_laplace()) {
       require_positive("prior.variance", variance);

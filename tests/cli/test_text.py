@@ -43,6 +43,19 @@ class Text(ToolTest):
         laplace = self.result("fit", "--data", "t.svm", "--likelihood", "bernoulli-logit", "--prior", "laplace")
         self.assertTrue(any("have one prior, N" in note for note in laplace.get("notes", [])))
 
+    def test_without_an_intercept_it_is_the_model_of_the_csv_table(self):
+        draw = random.Random(2)
+        rows = [[draw.gauss(0, 1) for _ in range(3)] for _ in range(30)]
+        labels = [1 if row[0] + draw.gauss(0, 1) > 0 else -1 for row in rows]
+        self.write("t.svm", "".join(f"{label:+d} " + " ".join(f"{j}:{x!r}" for j, x in enumerate(row, 1)) + "\n"
+                                    for label, row in zip(labels, rows)))
+        self.write("t.csv", "y,a,b,c\n" + "".join(f"{label}," + ",".join(map(repr, row)) + "\n"
+                                                  for label, row in zip(labels, rows)))
+        text = self.fit("--no-intercept")
+        table = self.fit("--no-intercept", "--target", "y", table="t.csv")
+        self.assertEqual(len(text["coefficients"]), 3)
+        self.assertAlmostEqual(text["log_evidence"], table["log_evidence"], delta=1e-9)
+
     def test_tables_of_few_or_filled_features_keep_priors_by_spread(self):
         self.write("few.svm", words(80, 60, 8, 1))
         self.assertFalse(any("have one prior, N" in note for note in self.fit(table="few.svm").get("notes", [])))
