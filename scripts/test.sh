@@ -56,12 +56,13 @@ step() {
 # show NAME PATTERN: the lines of a step's log that a reader wants to see even when all is well.
 show() { sed -n "/$2/s/^/    /p" "$logs/$1.log"; }
 
-# Files of ours that match the given patterns; outside a git checkout, all files are ours.
+# The C++ files of ours: other folders of a checkout, such as virtual environments, hold those of others.
 sources() {
+  local folders=(apps bench examples fuzz include python reproduce src tests)
   if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
-    git ls-files --cached --others --exclude-standard -- "$@"
+    git ls-files --cached --others --exclude-standard -- "${folders[@]}" | grep -E '\.[ch]pp$'
   else
-    find apps bench examples fuzz include src tests -type f \( -name '*.cpp' -o -name '*.hpp' \)
+    find "${folders[@]}" -type f \( -name '*.cpp' -o -name '*.hpp' \)
   fi
 }
 
@@ -76,7 +77,7 @@ configure() {
 run_ctest() { ctest --test-dir "$1" --output-on-failure --no-tests=error --timeout 300; }
 
 check_format() {
-  sources '*.cpp' '*.hpp' >"$scratch/sources"
+  sources >"$scratch/sources"
   xargs -r -P "$jobs" -n 8 clang-format --dry-run -Werror <"$scratch/sources"
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# A tour of the tool on the data in data/: binary classification, counts with exposure, robust regression, a mixed model. It prints
-# every command before running it, takes a few seconds, and leaves models, predictions and reports in build/tour/.
+# A tour of the tool on the data in data/: binary classification, counts with exposure, robust regression, a mixed model,
+# several classes. It prints every command before running it, takes a few seconds, and leaves models, predictions and
+# reports in build/tour/.
 #   scripts/tour.sh         uses build/bin/gaussmith
 #   scripts/tour.sh TOOL    uses another build of it
 set -euo pipefail
@@ -84,6 +85,6 @@ heading '5. Several classes: three species of iris, from four measurements of th
 say 'One latent function a class under a softmax. The method kl gives a guaranteed lower bound on the evidence.'
 brief 'Evidence|Learning|Parameters|Training|  ' fit --data data/iris_train.csv --target species \
   --likelihood multinomial-logit --kernel se-ard --method kl --learn --hyperpriors weak --save "$out/iris.gsm"
-brief 'Scores|Bounds|Confusion|  [a-z]+ ' evaluate --model "$out/iris.gsm" --data data/iris_test.csv
+brief 'Scores|Bounds|Calibration|Confusion|  ' evaluate --model "$out/iris.gsm" --data data/iris_test.csv
 rm -f "$out/report.txt"
 say '' "Models, predictions and whole reports are in $out/. Next: export PATH=\"\$PWD/build/bin:\$PATH\", then gaussmith fit --help; README.md, docs/."

@@ -99,7 +99,7 @@ void check_comparable(const Judged& first, const Judged& other, std::vector<std:
 
 std::string to_json(const std::vector<Judged>& all, const Judged& best, const std::vector<std::string>& warnings) {
   Json out;
-  out["format"] = "gaussmith-comparison/1";
+  out["format"] = "gaussmith-evaluations/1";
   out["rows"] = best.scores.rows;
   out["best"] = best.file;
   out["models"] = Json::array();

@@ -28,6 +28,17 @@ def test_compare(model):
         gs.compare(model, ["exact"])
 
 
+def test_compare_prints_none_for_chains(model):
+    printed = str(gs.compare(model, ["ess"], seed=1))
+    assert "log evidence none" in printed and "nan" not in printed
+
+
+def test_a_fit_of_a_table_is_no_model_but_has_one(model):
+    fit = gs.fit_table({"a": [1, 2, 3], "y": [1, 2, 2.5]}, "gaussian", target="y", prior="linear")
+    with pytest.raises(ValueError, match=r"model: expected a Model \(give its \.model\), found TableFit"):
+        gs.compare(fit)
+
+
 def test_calibrate():
     model = gs.Model(gs.Isotropic(2, 1.0), [gs.observe("gaussian", np.zeros(4), variance=1.0)], design=np.eye(4, 2))
     found = gs.calibrate(model, "exact", simulations=100, seed=1)

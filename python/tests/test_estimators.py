@@ -150,6 +150,8 @@ def test_rows_with_missing_cells_may_be_left_out(library: str) -> None:
     whole = gs.BayesianLinearRegressor().fit(frame().iloc[kept], NUMBERS[kept], sample_weight=kept % 3 + 1.0)
     assert model.coef_ == pytest.approx(whole.coef_, rel=1e-9) and len(model.loo_.log_density) == 58
     holes = np.where(np.arange(60)[:, None] == [5, 7, 99], np.nan, X)
+    with pytest.raises(ValueError, match="NaN; leave rows with missing cells out with drop_missing=True$"):
+        gs.GaussianProcessClassifier().fit(holes, LABELS)
     array = gs.GaussianProcessClassifier(drop_missing=True).fit(holes, LABELS)
     assert np.array_equal(array.predict_proba(X), gs.GaussianProcessClassifier().fit(X[kept], LABELS[kept]).predict_proba(X))
     with pytest.raises(ValueError, match="NaN"):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -51,6 +53,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
     "no path": (lambda: gs.load(3), "path: expected a path or an open file, found int"),  # type: ignore[arg-type]
     "no table": (lambda: gs.fit_table(None, "gaussian", target="y"), "data: expected a path, an open file, a mapping"),
     "a table's option": (lambda: gs.fit_table(TABLE, "poisson", target="y", kernl="se"), "kernl: there is no such option, and by row the likelihood poisson takes exposure"),
+    "learning as an option": (lambda: gs.fit_table(TABLE, "gaussian", target="y", learn=False), 'learn: there is no such option; fit="infer" takes'),  # type: ignore[arg-type]
     "an exposure for all rows": (lambda: gs.fit_table(TABLE, "poisson", target="y", exposure=2.0), "exposure: expected the name of a column"),
     "a category that is not there": (lambda: gs.fit_table(TABLE, "gaussian", target="y", categorical="b"), 'categorical: there is no column "b"; the columns are a, y'),
     "a kernel that is no text": (lambda: gs.fit_table(TABLE, "gaussian", target="y", kernel=3), "kernel: expected a text, found 3"),  # type: ignore[arg-type]
@@ -66,6 +69,30 @@ def test_a_mistake_is_one_line(name: str) -> None:
     with pytest.raises((ValueError, TypeError), match=message) as caught:
         make()
     assert "\n" not in str(caught.value)
+
+
+def test_estimators_without_scikit_learn_say_what_to_install() -> None:
+    hidden = "import sys; sys.modules['sklearn'] = None; import gaussmith as gs; gs.GaussianProcessClassifier"
+    run = subprocess.run([sys.executable, "-c", hidden], capture_output=True, text=True, check=False)
+    assert run.stderr.splitlines()[-1] == (
+        "ModuleNotFoundError: GaussianProcessClassifier needs scikit-learn: pip install 'gaussmith[sklearn]'"
+    )
+
+
+def test_a_fit_of_a_table_prints_what_its_parameters_belong_to() -> None:
+    rows = np.arange(24.0)
+    noise = np.cos(5.0 * rows**2)
+    table = {"a": rows % 5, "b": rows % 7, "g": [f"g{int(i) % 3}" for i in rows], "y": np.sin(rows % 5) + 0.1 * (rows % 7) ** 1.5 + 0.1 * noise}
+    process = gs.fit_table(table, "gaussian", target="y", features=["a", "b"], kernel="se-ard")
+    lines = str(process).splitlines()
+    assert [line[-3:] for line in lines if line.startswith("  kernel.lengthscale[")] == [", a", ", b"]
+    turned = gs.fit_table(table, "gaussian", target="y", features=["a", "b"], kernel="se-ard(b,a)")
+    lines = str(turned).splitlines()
+    assert [line[-3:] for line in lines if line.startswith("  kernel.lengthscale[")] == [", b", ", a"]
+    mixed = gs.fit_table(table, "gaussian", formula="y ~ a + (1|g)")
+    slope = next(found for found in mixed.coefficients() if found["name"] == "a")
+    assert f"{slope['mean']:.5g}, sd {slope['sd']:.4g}" in str(mixed)
+    assert "1|g: 3 levels, (intercept) sd" in str(mixed)
 
 
 def test_open_files_are_read(tmp_path: Path) -> None:

@@ -26,6 +26,13 @@ std::string listed(const std::vector<std::string>& names) {
   return names.size() > shown ? fmt::format("{} and {} more", text, names.size() - shown) : text;
 }
 
+/// The nearer one.
+std::string bound_of(const FreeParameter& f, double place) {
+  const bool lower = place - f.lower < f.upper - place;
+  return fmt::format("{} ({} bound {:.4g})", f.name, lower ? "lower" : "upper",
+                     value_on(f.scale, lower ? f.lower : f.upper));
+}
+
 constexpr const char* cure =
     "hyperpriors (weak ones for all: --hyperpriors weak, weak_hyperpriors()) or narrower bounds";
 
@@ -52,7 +59,7 @@ std::vector<std::string> advice(const LearnReport& report, const std::vector<Fre
     else if (one_of_many && place > f.initial)
       switched_off.push_back(f.name);
     else if (at_end)
-      bounded.push_back(f.name);
+      bounded.push_back(bound_of(f, place));
     else
       running.push_back(f.name);
   }

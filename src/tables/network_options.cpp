@@ -191,7 +191,7 @@ void check_network(const TableModelOptions& options, const LikelihoodInfo& likel
     if (argument.learnable && !likelihood.traits.gaussian)
       throw InvalidOption(fmt::format(
           "{} {}: it has a free parameter, {}; {} takes gaussian, whose variance it integrates, or a likelihood that "
-          "has none (bernoulli-probit, bernoulli-logit, binomial-logit, poisson)",
+          "has none (bernoulli-probit, bernoulli-logit, binomial-logit, poisson, exponential)",
           name("likelihood"), likelihood.traits.name, argument.name, prior));
 }
 

@@ -515,7 +515,8 @@ class Builder {
 
   void note_defaults(std::string_view what, const std::string& defaults) {
     if (options_.learning || defaults.empty()) return;
-    const char* cure = options_.spelling == Spelling::command_line ? "use --set, or --learn" : "set them, or learn";
+    const char* cure = options_.spelling == Spelling::command_line ? "--set gives others, fit --learn finds them"
+                                                                   : "set them, or learn";
     out_.notes.push_back(fmt::format("{}not given, so set to the default: {} ({})", what, defaults, cure));
   }
 

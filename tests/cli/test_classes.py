@@ -281,6 +281,7 @@ class Tables(ToolTest):
         for name, method in (("a.gsm", "laplace"), ("b.gsm", "kl")):
             self.assertEqual(self.fit("--method", method, "--save", name).returncode, 0)
         out = self.result("evaluate", "--model", "a.gsm", "--model", "b.gsm", "--data", "t.csv")
+        self.assertEqual(out["format"], "gaussmith-evaluations/1")
         self.assertNotIn("mean_log_density_lower", out["models"][0])
         self.assertIn("mean_log_density_lower", out["models"][1])
         self.assertEqual(self.fit("--classes", "owl,dog,cat", "--save", "c.gsm").returncode, 0)

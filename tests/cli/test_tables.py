@@ -32,6 +32,13 @@ def cells(text):
     return list(csv.DictReader(io.StringIO(text)))
 
 
+class Messages(ToolTest):
+    def test_the_bound_that_learning_ran_into_is_named(self):
+        self.write("flat.csv", "a,y\n" + "".join(f"{i},{5 + (-1) ** i * 0.001 * i}\n" for i in range(20)))
+        run = self.run_tool("fit", "--data", "flat.csv", "--target", "y", "--likelihood", "gaussian", "--learn")
+        self.assertIn("at or near a bound: kernel.lengthscale (upper bound 1e+05)", run.stderr)
+
+
 class Weights(ToolTest):
     def tables(self):
         draw = random.Random(7)

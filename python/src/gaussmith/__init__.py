@@ -193,8 +193,13 @@ def __getattr__(name: str) -> Any:
     """Estimators import scikit-learn, which takes a second: at their first use, and only there. Methods that the library
     has and this file does not name are there, too."""
     if name in _ESTIMATORS:
-        from . import sklearn
-
+        try:
+            from . import sklearn
+        except ModuleNotFoundError as missing:
+            if (missing.name or "").partition(".")[0] not in ("sklearn", "scipy"):
+                raise
+            cure = "pip install 'gaussmith[sklearn]'"
+            raise ModuleNotFoundError(f"{name} needs scikit-learn: {cure}", name=missing.name) from None
         return getattr(sklearn, name)
     if name == "plot":
         return import_module(".plot", __name__)

@@ -27,7 +27,7 @@ def whole(name: str, value: Any, least: int = 0, most: int | None = most_whole) 
 
 
 def to_seed(seed: Any) -> int:
-    """Any whole number, of which the last 64 bits count."""
+    """A whole number, 0 or more, of which the last 64 bits count."""
     return whole("seed", seed, most=None) % 2**64
 
 

@@ -33,10 +33,12 @@ class Comparison(Printed):
         truth = self.truth
         fields = [("Truth", "none" if truth is None else f"{truth['method']}, log evidence {truth['log_evidence']:.6g}")]
         for row in self.rows:
-            text = f"log evidence {row['posterior'].log_evidence:.6g}"
+            known = row["posterior"].log_evidence == row["posterior"].log_evidence
+            text = f"log evidence {row['posterior'].log_evidence:.6g}" if known else "log evidence none"
             if row["error"] is not None:
                 error = row["error"]
-                text += f", to truth {error['log_evidence']:+.3g}, mean off by {error['mean']:.2g} sd, sd ratio {error['sd_ratio']:.3g}"
+                text += f", to truth {error['log_evidence']:+.3g}" if known else ""
+                text += f", mean off by {error['mean']:.2g} sd, sd ratio {error['sd_ratio']:.3g}"
             if row["verdict"] is not None:
                 text += f", {row['verdict']}"
             fields.append((row["method"], text))
@@ -44,6 +46,13 @@ class Comparison(Printed):
 
     def __repr__(self) -> str:
         return str(self)
+
+
+def _is_model(model: Any) -> None:
+    # Fits of tables have theirs.
+    inside = getattr(model, "model", None)
+    expected = "a Model (give its .model)" if isinstance(inside, _core.Model) else "a Model"
+    instance("model", model, _core.Model, expected)
 
 
 def compare(
@@ -61,7 +70,7 @@ def compare(
     With `truth` the evidence and every mean and standard deviation are compared with the best reference there is: closed
     form, quadrature or sampling. With `verdicts` every fit but samplers' has the verdict of its card.
     """
-    instance("model", model, _core.Model, "a Model")
+    _is_model(model)
     threads, seed = threads_and_seed(threads, seed)
     asked = [methods] if isinstance(methods, (str, _core.Method)) else methods
     chosen = [to_method(method) for method in asked]
@@ -83,7 +92,7 @@ def calibrate(
     progress: Progress = None,
 ) -> dict[str, Any]:
     """Simulation-based calibration: ``ranks`` and ``p_values`` of single weights and of the log likelihood."""
-    instance("model", model, _core.Model, "a Model")
+    _is_model(model)
     threads, seed = threads_and_seed(threads, seed)
     simulations, draws = whole("simulations", simulations, 1), whole("draws", draws, 1)
     chosen = to_method(method)

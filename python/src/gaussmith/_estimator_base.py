@@ -195,9 +195,15 @@ class GaussmithEstimator(BaseEstimator):  # type: ignore[misc]
         accepted = "csr" if self._accepts_sparse else False
         finite = "allow-nan" if self.drop_missing and reset else True
         fewest = self._fewest_rows if reset else 1
-        array = validate_data(
-            self, X, accept_sparse=accepted, dtype=dtypes, reset=reset, order=None, ensure_all_finite=finite, ensure_min_samples=fewest
-        )
+        try:
+            array = validate_data(
+                self, X, accept_sparse=accepted, dtype=dtypes, reset=reset, order=None, ensure_all_finite=finite, ensure_min_samples=fewest
+            )
+        except ValueError as refused:
+            if not reset or "contains NaN" not in str(refused):
+                raise
+            sentence = str(refused).partition("\n")[0].rstrip(".")
+            raise ValueError(f"{sentence}; leave rows with missing cells out with drop_missing=True") from None
         sparse = hasattr(array, "tocsr")
         if not reset and sparse != self._fitted.saved.coding["sparse"]:
             array = array.toarray() if sparse else self._as_sparse(array)

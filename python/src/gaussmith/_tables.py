@@ -5,6 +5,7 @@ from __future__ import annotations
 import decimal
 import numbers
 import os
+import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal, cast
@@ -20,6 +21,7 @@ from ._network import NetworkPosterior
 from ._posterior_base import LeaveOneOut
 from ._prediction import Prediction
 from ._progress import Progress
+from ._reports import Printed
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -145,6 +147,8 @@ def _known_by_row(likelihood: str, given: Sequence[str]) -> None:
     catalogue = {info["name"]: [a["name"] for a in info["arguments"] if a["by_row"]] for info in _core.likelihood_catalogue()}
     everywhere = {name for names in catalogue.values() for name in names}
     for name in given:
+        if name == "learn":
+            raise _core.InvalidOption('learn: there is no such option; fit="infer" takes the parameters as they are, fit="learn" learns')
         if name not in everywhere:
             own = ", ".join(catalogue.get(likelihood, ())) or "none"
             raise _core.InvalidOption(f"{name}: there is no such option, and by row the likelihood {likelihood} takes {own}")
@@ -211,8 +215,10 @@ def predict_table(
     return TablePrediction(made, probability, tolerance, seed, threads)
 
 
-class TableFit:
+class TableFit(Printed):
     """A model of a table with what was fitted. Pickles hold the model file: prediction goes on, the posterior does not."""
+
+    _most_coefficients = 20
 
     def __init__(self, built: _core.TableModel | _core.TableNetwork, posterior: Posterior | NetworkPosterior) -> None:
         self._built = built
@@ -293,11 +299,29 @@ class TableFit:
     def __reduce__(self) -> tuple[Any, ...]:
         return self.saved().__reduce__()
 
-    def __str__(self) -> str:
-        return str(self.posterior)
-
-    def _repr_html_(self) -> str:
-        return self.posterior._repr_html_()
+    def _fields(self) -> list[tuple[str, str]]:
+        """Those of the posterior, with the columns that length-scales belong to, then coefficients and groups."""
+        scales = sum(name.startswith("kernel.lengthscale[") for name in self.parameters)
+        # Where they are not as many, a kernel on some columns numbers its length-scales by itself.
+        columns: list[str] = self.coding["columns"] if scales == len(self.coding["columns"]) else []
+        fields = []
+        for name, value in self.posterior._fields():
+            place = re.fullmatch(r"\s*kernel\.lengthscale\[(\d+)\]", name)
+            if place is not None and columns:
+                value += f", {columns[int(place[1])]}"
+            fields.append((name, value))
+        coefficients = self.coefficients()
+        if coefficients:
+            fields.append(("Coefficients", "mean, sd and 95 % interval on the scale of the columns"))
+        for found in coefficients[: self._most_coefficients]:
+            interval = f"{found['lower']:.4g} to {found['upper']:.4g}"
+            fields.append(("  " + str(found["name"]), f"{found['mean']:.5g}, sd {found['sd']:.4g}, {interval}"))
+        if len(coefficients) > self._most_coefficients:
+            fields.append(("  ...", f"{len(coefficients) - self._most_coefficients} more in coefficients()"))
+        for group in self.group_effects():
+            sds = ", ".join(f"{effect['name']} sd {effect['sd']:.5g}" for effect in group["effects"])
+            fields.append(("Groups", f"{group['term']}: {len(group['levels'])} levels, {sds}"))
+        return fields
 
     def __repr__(self) -> str:
         return f"<TableFit: {self.posterior!r}>"
