@@ -99,7 +99,7 @@ TEST(Samplers, SayThatModesWereNotSearchedFor) {
 TEST(Samplers, TheSearchForModesListensToTheCaller) {
   const Model model = two_planted();
   const auto at_first_search = [](Next answer) {
-    return Run{.progress = [answer](const Iteration& step) {
+    return gaussmith::Run{.progress = [answer](const Iteration& step) {
       return step.step == "search for modes" ? answer : Next::proceed;
     }};
   };
