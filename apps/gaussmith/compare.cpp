@@ -98,6 +98,7 @@ Outcome run_compare(const CompareArguments& arguments, const CommonOptions& comm
   }
   CompareOptions options;
   options.truth = !arguments.no_truth;
+  options.data_rows = prepared.data_rows;
   if (!arguments.methods.empty() || !settings.method_options.empty()) {
     const std::vector<std::string> names = arguments.methods.empty() ? methods_for(prepared.model) : arguments.methods;
     for (const std::string& name : names) {

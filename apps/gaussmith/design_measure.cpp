@@ -483,8 +483,15 @@ void check_files(const MeasureArguments& arguments) {
       continue;
     }
     std::error_code ignored;
-    const std::filesystem::path path =
-        std::filesystem::weakly_canonical(std::filesystem::absolute(*file.name, ignored), ignored);
+    const std::filesystem::path absolute = std::filesystem::absolute(*file.name, ignored);
+    std::filesystem::path path = std::filesystem::weakly_canonical(absolute, ignored);
+    if (path.empty()) {
+      path = absolute;
+    }
+    const std::filesystem::file_status status = std::filesystem::status(absolute, ignored);
+    if (std::filesystem::is_other(status)) {
+      continue;  // Pipes and devices hold nothing that could be lost.
+    }
     if (file.written && !std::filesystem::is_directory(path.parent_path(), ignored)) {
       throw InvalidOption(fmt::format("{} {}: there is no folder {}; make it first", file.option, *file.name,
                                       path.parent_path().string()));

@@ -46,6 +46,7 @@ struct CompareOptions {
   TruthOptions truth_options = {};
   bool verdicts = true;                  ///< Ask diagnose() about every fit that is no sampler's, without its advice.
   std::optional<HeldOut> held_out = {};  ///< None: leave-one-out predictions.
+  Index data_rows = 0;                   ///< Leave-one-out predictions of the first rows alone; 0: of all.
 };
 
 /// How far a method is from the truth.
@@ -66,7 +67,7 @@ struct ComparedMethod {
   std::optional<MethodError> error = {};
   std::optional<TrustCard> card = {};
   std::optional<double> log_density = {};  ///< Mean log predictive density of rows held out, or left out one by one.
-  Vector loo_pit = {};  ///< As TrustCard::loo_pit, also of methods without a card; empty where there is none.
+  Vector loo_pit = {};  ///< As TrustCard::loo_pit, of CompareOptions::data_rows, also without a card; or empty.
   double seconds = 0.0;
 };
 

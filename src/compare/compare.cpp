@@ -78,13 +78,18 @@ std::optional<double> mean_of_known(const Vector& values) {
   return sum / count;
 }
 
+/// Those of responses; the rows of a prior of sites are behind them.
+Vector of_data(const Vector& values, Index data_rows) {
+  return data_rows > 0 ? Vector(values.head(std::min(data_rows, values.size()))) : values;
+}
+
 /// Nothing where a method knows no such prediction.
-std::optional<double> density_of(const Posterior& posterior, const std::optional<HeldOut>& held_out) {
+std::optional<double> density_of(const Posterior& posterior, const CompareOptions& options) {
   try {
-    if (!held_out) return mean_of_known(posterior.leave_one_out().log_density);
-    const Prediction predicted = posterior.predict(held_out->points);
+    if (!options.held_out) return mean_of_known(of_data(posterior.leave_one_out().log_density, options.data_rows));
+    const Prediction predicted = posterior.predict(options.held_out->points);
     if (!predicted.has_response()) return std::nullopt;
-    return mean_of_known(predicted.log_density(held_out->responses));
+    return mean_of_known(predicted.log_density(options.held_out->responses));
   } catch (const InvalidInput&) {
     return std::nullopt;
   }
@@ -163,9 +168,9 @@ Comparison compare(const Model& model, const CompareOptions& options, const Run&
       Posterior posterior = infer_valid(model, method, run);
       ComparedMethod line{std::string(name_of(method)), std::move(posterior)};
       line.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      if (usable(line.posterior)) line.log_density = density_of(line.posterior, options.held_out);
+      if (usable(line.posterior)) line.log_density = density_of(line.posterior, options);
       if (options.verdicts) line.card = card_of(line.posterior, run);
-      if (usable(line.posterior)) line.loo_pit = transforms_of(line.posterior, line.card);
+      if (usable(line.posterior)) line.loo_pit = of_data(transforms_of(line.posterior, line.card), options.data_rows);
       out.methods.push_back(std::move(line));
     } catch (const InvalidInput& error) {
       // Too large for this machine, or refused after a look at the numbers.

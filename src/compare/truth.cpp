@@ -47,7 +47,7 @@ Marginals moments_of(const MomentEstimates& estimates) { return {estimates.mean,
 
 /// Draws beside a truth that has none of its own; none where they would say nothing.
 Matrix draws_beside(const Model& model, const SamplingFit& fit, const Run& run) {
-  const Proposals from(model, fit, 0.5, run.seed, run.threads);
+  const Proposals from(model, fit, 0.5, run, run.threads);
   ImportanceSampler sampler(model, from.parts(), {.most = 2 * most_kept, .seed = run.seed + 1, .threads = run.threads});
   sampler.draw(2 * most_kept);
   if (!(sampler.estimate().pareto_k <= largest_shape)) return {};
@@ -57,7 +57,7 @@ Matrix draws_beside(const Model& model, const SamplingFit& fit, const Run& run) 
 /// Importance sampling that goes on until it is good enough.
 std::optional<Truth> by_importance(const Model& model, const SamplingFit& fit, const TruthOptions& options,
                                    const Run& run) {
-  const Proposals from(model, fit, 0.2, run.seed, run.threads);
+  const Proposals from(model, fit, 0.2, run, run.threads);
   ImportanceSampler sampler(model, from.parts(), {.most = options.draws, .seed = run.seed + 1, .threads = run.threads});
   ImportanceEstimate is;
   while (sampler.draws() < options.draws) {

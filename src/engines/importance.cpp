@@ -27,7 +27,7 @@ void check_importance(const Model& /*model*/) {}
 void run_importance(const ImportanceSampling& options, const Run& run, Posterior::State& state) {
   const SamplingFit fit = fit_for_sampling(run, state);
   const BlasThreads one(1);
-  const Proposals from(state.model, fit, share_of_prior, run.seed, state.threads);
+  const Proposals from(state.model, fit, share_of_prior, run, state.threads);
   ImportanceSampler sampler(
       state.model, from.parts(),
       {.most = options.draws, .degrees = options.degrees, .seed = run.seed, .threads = state.threads});

@@ -6,13 +6,22 @@
 
 namespace gaussmith {
 
-Proposals::Proposals(const Model& model, const SamplingFit& fit, double share_of_prior, std::uint64_t seed, int threads)
+namespace {
+
+/// Less than what a card may cost: the search is only the beginning of the draws.
+constexpr ModeSearchCost affordable{.dear = 2e7, .dearest = 5e8};
+
+}  // namespace
+
+Proposals::Proposals(const Model& model, const SamplingFit& fit, double share_of_prior, const Run& run, int threads)
     : words_(fmt::format("the {} fit", fit.method)) {
   if (fit.log_concave) {
     parts_ = {{&fit.reference, 1.0}};
     return;
   }
-  const ModeSearchResult found = find_modes(model, *fit.space, fit.reference.latent_mean(), seed, threads);
+  const Progress progress(run.progress, nullptr);
+  const ModeSearchResult found =
+      find_modes(model, *fit.space, fit.reference.latent_mean(), run.seed, threads, progress, affordable);
   why_not_searched_ = found.why;
   modes_ = gaussians_at(found.modes, fit.space, model);
   prior_ = ReferenceGaussian::prior(fit.space);

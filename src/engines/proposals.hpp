@@ -10,10 +10,10 @@
 namespace gaussmith {
 
 /// Log-concave sites: the fit. Others: `share_of_prior` of the draws around the prior where that is a distribution, and
-/// the rest halved between the fit and the modes that a search finds. Lends the fit.
+/// the rest halved between the fit and the modes that a search finds, which the run's progress may end. Lends the fit.
 class Proposals {
  public:
-  Proposals(const Model& model, const SamplingFit& fit, double share_of_prior, std::uint64_t seed, int threads);
+  Proposals(const Model& model, const SamplingFit& fit, double share_of_prior, const Run& run, int threads);
   Proposals(const Proposals&) = delete;
   Proposals& operator=(const Proposals&) = delete;
 

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace gaussmith {
@@ -57,7 +58,8 @@ double loss_by_variances(GaussianCore& core, const SiteRows& sites, const Design
   Vector there;
   sites.expectation(eta, v, &value, nullptr, &slope);
   sites.expectation(eta, v + off, &there);
-  return std::max(0.0, (there - value).sum() - slope.dot(off));
+  const double loss = (there - value).sum() - slope.dot(off);
+  return std::isfinite(loss) ? std::max(0.0, loss) : std::numeric_limits<double>::infinity();
 }
 
 }  // namespace

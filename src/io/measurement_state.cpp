@@ -210,7 +210,8 @@ MeasurementState parse_measurement_state(std::string_view text, std::string_view
   state.converged = root.at("converged").boolean();
   state.pending.chosen = indices(root.at("chosen"));
   state.pending.gain = root.at("gain").number();
-  state.pending.at_random = root.at("at_random").boolean();
+  // Older states do not say.
+  if (const auto at_random = root.find("at_random")) state.pending.at_random = at_random->boolean();
   state.taken = indices(root.at("taken"));
   state.unconverged = root.at("unconverged").integer(0, largest_count);
   state.iterations = root.at("iterations").integer(0, largest_count);

@@ -17,10 +17,6 @@ namespace {
 constexpr int prior_starts = 16;
 constexpr int row_starts = 8;
 constexpr int outvoted_rounds = 3;
-/// Where a step of the search costs more flops than this, a quarter of the random starts have to do.
-constexpr double dear_step = 2e8;
-/// Where it costs more than this a search would take minutes, and there is none.
-constexpr double dearest_step = 2e10;
 constexpr std::size_t most_modes = 8;
 /// How far the log mass of a mode may lie below the largest to be drawn around.
 constexpr double negligible_mass = 12.0;
@@ -74,8 +70,13 @@ Peaks find_peaks(const SiteRows& sites, const Vector& centre, const Vector& reac
 
 class Finder {
  public:
-  Finder(const Model& model, const SamplingSpace& space, std::uint64_t seed, int threads)
-      : sites_(model, threads), space_(space), random_(seed), search_(sites_, none_, space.rows()) {
+  Finder(const Model& model, const SamplingSpace& space, std::uint64_t seed, int threads, const Progress& progress,
+         double dear_step)
+      : sites_(model, threads),
+        space_(space),
+        random_(seed),
+        search_(sites_, none_, space.rows()),
+        progress_(progress) {
     const Index n = sites_.rows();
     none_ = {Vector::Zero(n), Vector::Zero(n), Vector::Zero(n), Vector::Zero(n)};
     const Vector sd = space.rows().rowwise().norm();
@@ -149,7 +150,7 @@ class Finder {
     for (int round = 0; round < outvoted_rounds; ++round) {
       Vector share = Vector::Zero(sites_.rows());
       for (Index n = 0; n < share.size(); ++n) share(n) = group[static_cast<std::size_t>(n)] ? 1.0 : 0.0;
-      if (share.sum() == 0.0 || std::find(tried_.begin(), tried_.end(), group) != tried_.end()) return;
+      if (stopped_ || share.sum() == 0.0 || std::find(tried_.begin(), tried_.end(), group) != tried_.end()) return;
       tried_.push_back(group);
       search_.start(fit(share, peaks_.place, peaks_.precision));
       (void)search_.climb(space_.latent_mean(), {.prior = &space_.prior_precision(), .share = &share});
@@ -160,9 +161,11 @@ class Finder {
   }
 
   void climb(Vector start) {
+    if (stopped_) return;
     ++result_.starts;
     search_.start(std::move(start));
     const RootedMode mode = search_.climb(space_.latent_mean(), {.prior = &space_.prior_precision()});
+    stopped_ = progress_.tell({result_.starts, mode.log_integral, 0.0, "search for modes"}) != Next::proceed;
     if (!mode.settled) return;
     FoundMode found{space_.latent_mean() + space_.rows() * search_.at(), search_.at(), mode.log_integral, {}};
     const double size = 1.0 + found.eta.lpNorm<Eigen::Infinity>();
@@ -179,6 +182,8 @@ class Finder {
   Random random_;
   CentredSites none_;  // The search knows the sites alone.
   RootedSearch search_;
+  const Progress& progress_;
+  bool stopped_ = false;
   Peaks peaks_;
   int priors_ = prior_starts, fits_ = row_starts;
   std::vector<std::vector<bool>> tried_;
@@ -186,24 +191,24 @@ class Finder {
 };
 
 /// Why a model that may have several modes cannot be searched; else empty.
-std::string why_not(const SiteRows& sites, const SamplingSpace& space) {
+std::string why_not(const SiteRows& sites, const SamplingSpace& space, double dearest_step) {
   if (space.width() > 1) return "rows have several latents";
   if (!sites.all(&SiteTraits::smooth)) return "sites have kinks or jumps";
-  if (step_of(space) > dearest_step) return "a search through so many rows and coordinates would take minutes";
+  if (step_of(space) > dearest_step) return "a search through so many rows and coordinates would take too long";
   return {};
 }
 
 }  // namespace
 
 ModeSearchResult find_modes(const Model& model, const SamplingSpace& space, const Vector& mean, std::uint64_t seed,
-                            int threads) {
+                            int threads, const Progress& progress, const ModeSearchCost& cost) {
   const SiteRows sites(model, threads);
   ModeSearchResult result;
   if (sites.all(&SiteTraits::log_concave)) {
     result.searched = true;
-  } else if (result.why = why_not(sites, space); result.why.empty()) {
+  } else if (result.why = why_not(sites, space, cost.dearest); result.why.empty()) {
     const BlasThreads blas(threads);
-    result = Finder(model, space, seed, threads).run(mean);
+    result = Finder(model, space, seed, threads, progress, cost.dear).run(mean);
   }
   return result;
 }

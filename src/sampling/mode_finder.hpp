@@ -2,6 +2,7 @@
 // Other modes of a posterior whose sites are not log-concave: what a Gaussian at one of them cannot know about. No
 // search finds all; how many starts were made and what they found is part of the answer (docs/trust.md).
 
+#include "base/progress.hpp"
 #include "sampling/reference_gaussian.hpp"
 
 #include <memory>
@@ -24,12 +25,20 @@ struct ModeSearchResult {
   std::vector<FoundMode> modes;  ///< Distinct, by falling mass.
 };
 
+/// How much a search may cost, by the flops of a step.
+struct ModeSearchCost {
+  double dear = 2e8;      ///< Beyond, a quarter of the random starts have to do.
+  double dearest = 2e10;  ///< Beyond, there is no search; one just below takes minutes.
+};
+
 /// Climbs from the Gaussian's mean, draws from the prior, exact fits of a few random rows, and fits of the rows that
 /// the modes found so far outvote. None of it where all sites are log-concave: there is one mode.
 ///
-/// The same bits at any number of threads.
+/// Tells `progress` of every climb; Next::accept ends the search with what it has found. The same bits at any number of
+/// threads.
 [[nodiscard]] ModeSearchResult find_modes(const Model& model, const SamplingSpace& space, const Vector& mean,
-                                          std::uint64_t seed, int threads);
+                                          std::uint64_t seed, int threads, const Progress& progress,
+                                          const ModeSearchCost& cost = {});
 
 /// How many of the modes, the first ones, have mass enough to be drawn around; eight at most.
 [[nodiscard]] std::size_t modes_with_mass(const std::vector<FoundMode>& modes);

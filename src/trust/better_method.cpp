@@ -94,14 +94,20 @@ std::string better_method(const Posterior& posterior, const ImportanceEstimate* 
   };
 
   std::vector<std::string> tried;
+  std::vector<std::string> failed;
   for (const Candidate& candidate : others(posterior)) {
     std::optional<Posterior> other;
     try {
       other = infer(candidate.model, candidate.method, fit);
+    } catch (const Interrupted&) {
+      throw;
     } catch (const std::exception&) {
-      continue;  // Not for these sites, or not in this memory.
+      // Not for these sites, or not in this memory.
     }
-    if (!other->report().converged()) continue;
+    if (!other || !other->report().converged()) {
+      failed.push_back(candidate.name + (other ? " did not converge" : " does not take this model"));
+      continue;
+    }
     if (other->log_evidence().kind == EvidenceKind::lower_bound) raise_interval(other->log_evidence().value, card);
     const Tried found = judged(*other);
     if (std::max(found.evidence, found.marginals) == Verdict::trust)
@@ -113,9 +119,10 @@ std::string better_method(const Posterior& posterior, const ImportanceEstimate* 
           candidate.words, found.by, to_string(found.evidence));
     tried.push_back(candidate.name);
   }
-  const std::string none = tried.empty() ? std::string("no other Gaussian method takes this model")
-                                         : fmt::format("{} {} tried and not trusted either", fmt::join(tried, " and "),
-                                                       tried.size() == 1 ? "was" : "were");
+  if (!tried.empty())
+    failed.insert(failed.begin(), fmt::format("{} {} tried and not trusted either", fmt::join(tried, " and "),
+                                              tried.size() == 1 ? "was" : "were"));
+  const std::string none = failed.empty() ? "no other method was tried" : fmt::format("{}", fmt::join(failed, ", "));
   if (card.modes_found > 1)
     return fmt::format("{}: the posterior has {} modes, and no Gaussian stands for them; sample it", none,
                        card.modes_found);

@@ -133,8 +133,9 @@ class Check {
       card_.modes_searched = log_concave(posterior_);
       return;
     }
-    const ModeSearchResult found =
-        find_modes(posterior_.model(), *space_, posterior_.latent().mean, run_.seed, resolve_threads(run_.threads));
+    const Progress progress(run_.progress, nullptr);
+    const ModeSearchResult found = find_modes(posterior_.model(), *space_, posterior_.latent().mean, run_.seed,
+                                              resolve_threads(run_.threads), progress);
     card_.modes_searched = found.searched;
     card_.mode_starts = found.starts;
     if (!found.searched) why_not_searched_ = found.why;

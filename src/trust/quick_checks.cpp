@@ -29,6 +29,7 @@ QuickChecks quick_checks(const Posterior& posterior) {
     for (Index n = begin; n < end && block->traits().smooth; ++n) {
       const double variance = std::max(0.0, rows.variance(n));
       const double skewness = third(n) * variance * std::sqrt(variance);
+      if (!std::isfinite(skewness)) continue;
       if (out.skewness && !(std::abs(skewness) > std::abs(*out.skewness))) continue;
       out.skewness = skewness;
       out.skewness_row = n;

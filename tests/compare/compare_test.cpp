@@ -96,6 +96,26 @@ TEST(Samplers, SayThatModesWereNotSearchedFor) {
   EXPECT_NE(found.report().warnings.back().find("not searched for: sites have kinks"), std::string::npos);
 }
 
+TEST(Samplers, TheSearchForModesListensToTheCaller) {
+  const Model model = two_planted();
+  const auto at_first_search = [](Next answer) {
+    return gaussmith::Run{.progress = [answer](const Iteration& step) {
+      return step.step == "search for modes" ? answer : Next::proceed;
+    }};
+  };
+  EXPECT_THROW(static_cast<void>(infer(model, ImportanceSampling{}, at_first_search(Next::discard))), Interrupted);
+  EXPECT_NO_THROW(static_cast<void>(infer(model, ImportanceSampling{}, at_first_search(Next::accept))));
+}
+
+TEST(Compare, LeavesOutRowsOfDataAlone) {
+  const Model model = linear_model("laplace", 12, 2, 5);
+  const CompareOptions options{.methods = {Ep{}}, .truth = false, .verdicts = false, .data_rows = 7};
+  const Comparison found = compare(model, options);
+  const LeaveOneOut left_out = infer(model, Ep{}).leave_one_out();
+  EXPECT_EQ(found.methods[0].loo_pit.size(), 7);
+  EXPECT_DOUBLE_EQ(*found.methods[0].log_density, left_out.log_density.head(7).mean());
+}
+
 TEST(Samplers, GaussianPosteriorsAreWithinFourStandardErrors) {
   // Means, variances and evidence of 300 runs against the closed form; one in a hundred may be beyond.
   const Method quick[] = {ImportanceSampling{.draws = 1000},

@@ -54,6 +54,23 @@ TEST(MeasurementState, ComesBackBitForBit) {
   }
 }
 
+std::string sealed(const std::string& payload) {
+  return "gaussmith-measurement/1 " + checksum_hex(payload) + " " + std::to_string(payload.size()) + "\n" + payload;
+}
+
+TEST(MeasurementState, LayoutWithoutAtRandomIsRead) {
+  const MeasurementState state = some_measurements();
+  const std::string good = format_measurement_state(state, measurement_run);
+  std::string old = good.substr(good.find('\n') + 1);
+  const std::string field = "\"at_random\":true,";
+  ASSERT_NE(old.find(field), std::string::npos);
+  old.erase(old.find(field), field.size());
+  const MeasurementState read = parse_measurement_state(sealed(old), "run.state", measurement_run);
+  EXPECT_FALSE(read.pending.at_random);
+  EXPECT_EQ(read.pending.rows, state.pending.rows);
+  EXPECT_EQ(read.rows, state.rows);
+}
+
 TEST(MeasurementState, GroupsOfCandidatesAreToldApart) {
   const Model model{.prior = Isotropic{Vector::Zero(3), 1.0},
                     .design = Identity{},
@@ -90,9 +107,7 @@ TEST(MeasurementState, NumbersThatAreNotThereAreNotInvented) {
     std::string bad = payload;
     ASSERT_NE(bad.find(from), std::string::npos);
     bad.replace(bad.find(from), std::string(from).size(), to);
-    const std::string sealed =
-        "gaussmith-measurement/1 " + checksum_hex(bad) + " " + std::to_string(bad.size()) + "\n" + bad;
-    EXPECT_NE(refusal(sealed).find("not as many as the state says"), std::string::npos) << to;
+    EXPECT_NE(refusal(sealed(bad)).find("not as many as the state says"), std::string::npos) << to;
   }
 }
 
