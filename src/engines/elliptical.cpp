@@ -14,7 +14,7 @@ void check_elliptical(const Model& model) {
 void run_elliptical(const EllipticalSlices& options, const Run& run, Posterior::State& state) {
   const SamplingFit fit = fit_for_sampling(run, state);
   const ChainTarget target{&fit.reference, &fit.sites};
-  const FirstPoints first(state.model, fit, run.seed, state.threads);
+  const FirstPoints first(state.model, fit, run, state.threads);
   ChainDraws draws = run_chains(
       target,
       [&](int chain, Random random) {

@@ -52,9 +52,9 @@ class DecoupledAscent {
       if (record_.over(now_, kind_)) return;
     }
     record_.end_with(Status::iteration_limit,
-                    fmt::format("no optimum within {} evaluations and factorisations; raise kl.max_iterations, or use "
-                                "kl.solver = sites",
-                                most));
+                     fmt::format("no optimum within {} evaluations and factorisations; raise kl.max_iterations, or use "
+                                 "kl.solver = sites",
+                                 most));
   }
 
  private:

@@ -9,7 +9,7 @@ void check_no_u_turn(const Model& /*model*/) {}
 void run_no_u_turn(const NoUTurn& options, const Run& run, Posterior::State& state) {
   const SamplingFit fit = fit_for_sampling(run, state);
   const ChainTarget target{&fit.reference, &fit.sites};
-  const FirstPoints first(state.model, fit, run.seed, state.threads);
+  const FirstPoints first(state.model, fit, run, state.threads);
   ChainDraws draws = run_chains(
       target,
       [&](int chain, Random random) {

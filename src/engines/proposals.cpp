@@ -6,13 +6,6 @@
 
 namespace gaussmith {
 
-namespace {
-
-/// Less than what a card may cost: the search is only the beginning of the draws.
-constexpr ModeSearchCost affordable{.dear = 2e7, .dearest = 5e8};
-
-}  // namespace
-
 Proposals::Proposals(const Model& model, const SamplingFit& fit, double share_of_prior, const Run& run, int threads)
     : words_(fmt::format("the {} fit", fit.method)) {
   if (fit.log_concave) {
@@ -21,7 +14,7 @@ Proposals::Proposals(const Model& model, const SamplingFit& fit, double share_of
   }
   const Progress progress(run.progress, nullptr);
   const ModeSearchResult found =
-      find_modes(model, *fit.space, fit.reference.latent_mean(), run.seed, threads, progress, affordable);
+      find_modes(model, *fit.space, fit.reference.latent_mean(), run.seed, threads, progress, before_draws);
   why_not_searched_ = found.why;
   modes_ = gaussians_at(found.modes, fit.space, model);
   prior_ = ReferenceGaussian::prior(fit.space);

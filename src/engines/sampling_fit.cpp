@@ -75,9 +75,10 @@ SamplingFit fit_for_sampling(const Run& run, Posterior::State& state) {
   return {space, std::move(*best), SiteTotals(model), log_concave, of};
 }
 
-FirstPoints::FirstPoints(const Model& model, const SamplingFit& fit, std::uint64_t seed, int threads) : fit_(fit) {
+FirstPoints::FirstPoints(const Model& model, const SamplingFit& fit, const Run& run, int threads) : fit_(fit) {
   if (fit.log_concave) return;
-  ModeSearchResult found = find_modes(model, *fit.space, fit.reference.latent_mean(), seed, threads);
+  ModeSearchResult found = find_modes(model, *fit.space, fit.reference.latent_mean(), run.seed, threads,
+                                      Progress(run.progress, nullptr), before_draws);
   why_not_searched_ = found.why;
   std::size_t count = 0;
   while (count < found.modes.size() && found.modes[count].log_mass > found.modes.front().log_mass - negligible_mode)

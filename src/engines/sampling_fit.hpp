@@ -28,7 +28,7 @@ struct SamplingFit {
 /// prior where the posterior may have several modes.
 class FirstPoints {
  public:
-  FirstPoints(const Model& model, const SamplingFit& fit, std::uint64_t seed, int threads);
+  FirstPoints(const Model& model, const SamplingFit& fit, const Run& run, int threads);
 
   [[nodiscard]] Vector of(int chain, Random& random) const;
   /// The mass of the modes, as a share of that of all by Laplace's method, that have less than a tenth of theirs among

@@ -56,12 +56,12 @@ void climb_by(QuasiNewton& search, Vector x, SolverRecord& record, const LookAt&
         fmt::format("within {:.1e} nats of the optimum of the bound, where its values end in double precision", *gap));
   else if (end == QuasiNewtonEnd::evaluations)
     record.end_with(Status::iteration_limit,
-                   fmt::format("no optimum within {} evaluations; raise kl.max_iterations, or use kl.solver = sites{}",
-                               most, what_is_left(record.report())));
+                    fmt::format("no optimum within {} evaluations; raise kl.max_iterations, or use kl.solver = sites{}",
+                                most, what_is_left(record.report())));
   else
     record.end_with(Status::stalled,
-                   "no step lowers the objective any more in double precision; kl.solver = sites goes on" +
-                       what_is_left(record.report()));
+                    "no step lowers the objective any more in double precision; kl.solver = sites goes on" +
+                        what_is_left(record.report()));
 }
 
 }  // namespace gaussmith

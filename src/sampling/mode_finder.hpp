@@ -30,6 +30,8 @@ struct ModeSearchCost {
   double dear = 2e8;      ///< Beyond, a quarter of the random starts have to do.
   double dearest = 2e10;  ///< Beyond, there is no search; one just below takes minutes.
 };
+/// Less than what a card may cost: where the search is only the beginning of the draws.
+inline constexpr ModeSearchCost before_draws{.dear = 2e7, .dearest = 5e8};
 
 /// Climbs from the Gaussian's mean, draws from the prior, exact fits of a few random rows, and fits of the rows that
 /// the modes found so far outvote. None of it where all sites are log-concave: there is one mode.
