@@ -490,7 +490,11 @@ void check_files(const MeasureArguments& arguments) {
     }
     const std::filesystem::file_status status = std::filesystem::status(absolute, ignored);
     if (std::filesystem::is_other(status)) {
-      continue;  // Pipes and devices hold nothing that could be lost.
+      if (file.written) {
+        throw InvalidOption(fmt::format("{} {}: it exists and is not a regular file; the name of a file is accepted",
+                                        file.option, *file.name));
+      }
+      continue;  // A pipe to read from.
     }
     if (file.written && !std::filesystem::is_directory(path.parent_path(), ignored)) {
       throw InvalidOption(fmt::format("{} {}: there is no folder {}; make it first", file.option, *file.name,

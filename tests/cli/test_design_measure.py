@@ -175,8 +175,8 @@ class Measure(ToolTest):
         for name, content in contents.items():
             self.assertEqual(self.read(name), content)
 
-    def test_devices_are_no_files_that_overwrite_each_other(self):
-        self.succeed(*self.SIMULATE, "--curve", "/dev/null", "--mean", "/dev/null")
+    def test_devices_are_no_files_to_write(self):
+        self.refuse(*self.SIMULATE, "--curve", "/dev/null", "--mean", "/dev/null", says="--curve /dev/null: it exists and is not a regular")
 
     def test_candidates_are_asked_by_their_rows(self):
         candidates = [[random.Random(100 * i + j).gauss(0, 1) for j in range(40)] for i in range(30)]
