@@ -20,7 +20,7 @@ namespace gaussmith {
 namespace {
 
 /// Of variances that estimates from below see at least, for their errors.
-constexpr double least_share = 0.01;
+constexpr double smallest_left = 0.01;
 
 /// The relative error of every row's variance. Rows with one entry alone have that of their weight; all together have
 /// the root-mean-square that is known.
@@ -51,7 +51,7 @@ double loss_by_variances(GaussianCore& core, const SiteRows& sites, const Design
   if (core.accuracy() == Accuracy::from_below) {
     // The error is relative to the truth, which neither the prior nor the site leaves above these.
     const Vector limit = core.prior_variances().cwiseMin(core.sites().precision.cwiseInverse());
-    off = off.cwiseQuotient((1.0 - error.array()).max(least_share).matrix()).cwiseMin((limit - v).cwiseMax(0.0));
+    off = off.cwiseQuotient((1.0 - error.array()).max(smallest_left).matrix()).cwiseMin((limit - v).cwiseMax(0.0));
   }
   Vector value;
   Vector slope;

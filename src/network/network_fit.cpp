@@ -40,7 +40,7 @@ ConstSpan part(const Matrix& m, Index j, Index begin, Index end) {
 }
 
 /// a x and the diagonal of a b', in rows begin to end.
-Vector times(const Matrix& a, const Vector& x, Index begin, Index end) {
+Vector times_rows(const Matrix& a, const Vector& x, Index begin, Index end) {
   Vector product = Vector::Zero(end - begin);
   if (a.cols() > 0) serial::add_product(1.0, a.middleRows(begin, end - begin), As::is, x, As::is, 0.0, product);
   return product;
@@ -274,7 +274,7 @@ NetworkFit::OutputCavity NetworkFit::output_cavity(double share) const {
   OutputCavity cavity{Vector::Zero(n), Vector::Zero(n), Vector(n)};
   parallel_blocks(n, row_block, threads_, [&](Index begin, Index end) {
     const Vector variance = row_products(direction_, reach_, begin, end);
-    const Vector mean = times(direction_, output_mean_, begin, end);
+    const Vector mean = times_rows(direction_, output_mean_, begin, end);
     for (Index i = begin; i < end; ++i) {
       const double precision = share * output_sites.precision(i);
       const double left = 1.0 - precision * variance(i - begin);
@@ -340,7 +340,7 @@ void NetworkFit::find_outputs() {
 /// Cov(v_k, f) of a hidden unit in rows begin to end: O(K) a row.
 void NetworkFit::find_covariance(Index k, Index begin, Index end) {
   const Index count = end - begin, column_of = k - 1;
-  covariance_.segment(begin, count) = times(g_mean_, output_covariance_.col(column_of), begin, end);
+  covariance_.segment(begin, count) = times_rows(g_mean_, output_covariance_.col(column_of), begin, end);
   covariance_.segment(begin, count).array() += cavity_.ratio.segment(begin, count).array() *
                                                reach_.col(column_of).segment(begin, count).array() *
                                                along_.segment(begin, count).array();
@@ -553,7 +553,7 @@ void NetworkFit::update_outputs(double damping, SweepResult& result) {
     if (hidden() == 0) return;
     for_outputs_->slopes(begin, part(mean_, begin, end), part(variance, begin, end),
                          {view(first), view(second), view(third)});
-    const Vector under_q = times(g_mean_, output_mean_, begin, end);
+    const Vector under_q = times_rows(g_mean_, output_mean_, begin, end);
     for (Index i = begin; i < end; ++i) {
       const double alpha = second(i - begin), beta = third(i - begin), s = explained_(i), along = along_(i);
       const double left = 1.0 - beta * s;
