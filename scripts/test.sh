@@ -74,7 +74,7 @@ configure() {
   cmake --preset "$preset" "${launcher[@]}" "$@"
 }
 
-run_ctest() { ctest --test-dir "$1" --output-on-failure --no-tests=error --timeout 300; }
+run_ctest() { ctest --test-dir "$1" --output-on-failure --no-tests=error --timeout 600; }
 
 check_format() {
   sources >"$scratch/sources"
