@@ -5,6 +5,7 @@
 #include "linalg/dense.hpp"
 #include "network/activation.hpp"
 #include "network/factors.hpp"
+#include "network/output_moments.hpp"
 #include "network/unit_tilt.hpp"
 #include "numerics/special.hpp"
 

@@ -7,7 +7,8 @@ namespace gaussmith {
 namespace {
 
 constexpr int most_steps = 1000;
-constexpr double settled = 1e-8, negligible = 1e-3;
+constexpr double settled = 1e-8;
+constexpr double negligible = 1e-3;
 
 }  // namespace
 
