@@ -14,8 +14,8 @@ namespace {
 
 /// Values that have not fallen by more than their rounding for so many steps will not.
 constexpr int idle_steps = 100;
-/// A bound that can rise by no more, in nats: the divergence of q from the optimum is no larger, so that no mean is off
-/// by more than 5e-6 standard deviations, no variance by more than 7e-6 of itself.
+/// A bound that can rise by no more, in nats. To second order a mean off by d standard deviations costs d^2 / 2 of it,
+/// a variance off by a share e costs e^2 / 4: some 5e-6 and 7e-6.
 constexpr double settled_gap = 1e-11;
 
 /// Values end before the equations do: the bound may be as good as its optimum where the residual is not.
@@ -39,15 +39,17 @@ void climb_by(QuasiNewton& search, Vector x, SolverRecord& record, const LookAt&
   const int most = evaluations_each * record.most();
   double least = std::numeric_limits<double>::infinity();
   int idle = 0;
+  bool over = false;
   const QuasiNewtonEnd end = search.minimise(std::move(x), most, [&](const Vector& at, double value) {
     const bool falls = value < least - 4.0 * std::numeric_limits<double>::epsilon() * (1.0 + std::abs(value));
     idle = falls ? 0 : idle + 1;
     least = std::min(least, value);
     const bool now = steps < steps_between_looks || steps % steps_between_looks == 0;
     ++steps;
-    return (now && take(at)) || idle > idle_steps;
+    over = now && take(at);
+    return over || idle > idle_steps;
   });
-  if (end == QuasiNewtonEnd::told && idle <= idle_steps) return;
+  if (over) return;
   if (looked != search.point() && take(search.point())) return;
   record.report().iterations = search.evaluations();
   if (const auto gap = record.report().duality_gap; gap && *gap <= settled_gap)
